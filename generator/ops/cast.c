@@ -9,7 +9,7 @@ static enum dtype type_asked(const struct node *node)
 	const struct attribute *to = node_attribute(node, "to");
 	int64_t number = DTYPE_NONE;
 	if (!to)
-		node_fail(node, EXIT_INVALID, "%s lacks the attribute \"to\"", node->type);
+		node_invalid(node, " lacks the attribute \"to\"");
 	if (to->kind == ATTRIBUTE_STRING) { /* up to opset 5 its name: "FLOAT", "INT64" … */
 		static const struct {
 			const char *name;
@@ -37,7 +37,7 @@ static enum dtype type_asked(const struct node *node)
 		number = node_int(node, "to", 0);
 	}
 	if (number <= DTYPE_NONE || number >= DTYPE_COUNT)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " is no element type", node->type, number);
+		node_invalid(node, "%" PRId64 " is no element type", number);
 	return (enum dtype)number;
 }
 
@@ -45,8 +45,7 @@ static int rounding(const struct node *node, enum dtype to)
 {
 	const char *mode = attribute_string(node, "round_mode");
 	if (strcmp(mode, "up") && strcmp(mode, "down") && strcmp(mode, "nearest"))
-		node_fail(
-		        node, EXIT_INVALID, "%s: round_mode is \"%s\"; up, down or nearest is right", node->type, mode);
+		node_invalid(node, "round_mode is \"%s\"; up, down or nearest is right", mode);
 	int cast = attribute_int(node, "saturate") ? CAST_SATURATES : 0;
 	if (to == DTYPE_F8E8M0)
 		return cast | (*mode == 'u' ? CAST_UP : *mode == 'd' ? CAST_DOWN : 0);
@@ -99,11 +98,10 @@ const struct expr *expr_of_type(struct definer *definer, enum dtype to, int cast
 static void infer_cast_to(struct node *node, enum dtype to)
 {
 	if (node->in[0]->type == DTYPE_STRING || to == DTYPE_STRING)
-		node_fail(node, EXIT_UNSUPPORTED, "%s %s strings is not supported", node->type,
-		        to == DTYPE_STRING ? "to" : "of");
+		node_unsupported(node, " %s strings is not supported", to == DTYPE_STRING ? "to" : "of");
 	infer_any_type(node, 0);
 	if (to != DTYPE_NONE && !dtype_is_supported(to))
-		node_fail(node, EXIT_UNSUPPORTED, "%s to %s is not supported", node->type, dtypes[to].text);
+		node_unsupported(node, " to %s is not supported", dtypes[to].text);
 	rounding(node, to);
 	infer_output(node, 0, to, node->in[0]->rank, node->in[0]->dims);
 }
@@ -159,12 +157,12 @@ void infer_bit_cast(struct node *node)
 	infer_least(node, 1);
 	enum dtype from = infer_any_type(node, 0), to = type_asked(node);
 	if (to == DTYPE_STRING || from == DTYPE_STRING)
-		node_fail(node, EXIT_INVALID, "%s: a string has no bits to be taken as a number", node->type);
+		node_invalid(node, "a string has no bits to be taken as a number");
 	if (from != DTYPE_NONE && dtypes[from].bits != dtypes[to].bits)
-		node_fail(node, EXIT_INVALID, "%s: %s has %d bits, %s has %d; as many are right", node->type,
-		        dtypes[from].text, dtypes[from].bits, dtypes[to].text, dtypes[to].bits);
+		node_invalid(node, "%s has %d bits, %s has %d; as many are right", dtypes[from].text, dtypes[from].bits,
+		        dtypes[to].text, dtypes[to].bits);
 	if (!dtype_is_supported(to))
-		node_fail(node, EXIT_UNSUPPORTED, "%s to %s is not supported", node->type, dtypes[to].text);
+		node_unsupported(node, " to %s is not supported", dtypes[to].text);
 	infer_output(node, 0, to, node->in[0]->rank, node->in[0]->dims);
 }
 

@@ -110,8 +110,7 @@ void infer_compress(struct node *node)
 	const struct tensor *x = node->in[0], *condition = node->in[1];
 	infer_any_type(node, 0);
 	if (condition->rank >= 0 && condition->rank != 1)
-		node_fail(node, EXIT_INVALID, "%s: the condition has %d dimensions, 1 is right", node->type,
-		        condition->rank);
+		node_invalid(node, "the condition has %d dimensions, 1 is right", condition->rank);
 	if (x->rank < 0) {
 		infer_output_unknown(node, 0, x->type);
 		return;
@@ -122,8 +121,8 @@ void infer_compress(struct node *node)
 	if (!whole)
 		memcpy(dims, x->dims, sizeof *dims * (size_t)rank);
 	if (extent >= 0 && condition->rank == 1 && condition->dims[0].extent > extent)
-		node_fail(node, EXIT_INVALID, "%s: a condition of %" PRId64 " for %" PRId64 " elements", node->type,
-		        condition->dims[0].extent, extent);
+		node_invalid(
+		        node, "a condition of %" PRId64 " for %" PRId64 " elements", condition->dims[0].extent, extent);
 	bool constant = condition->data && extent >= 0 && tensor_is_known(condition);
 	struct dim declared = node->out[0]->rank == rank ? node->out[0]->dims[axis] : dim_unknown;
 	dims[axis] = constant ? dim_of(chosen_by(condition, extent))
@@ -148,8 +147,7 @@ void define_compress(struct definer *definer)
 	struct definition *counts = counts_of(definer, "counts", flags);
 	say_count(definer, counts, extents[axis], 1);
 	if (extents[axis] > n)
-		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " elements of %" PRId64 " are declared",
-		        definer->node->type, extents[axis], n);
+		node_invalid(definer->node, "%" PRId64 " elements of %" PRId64 " are declared", extents[axis], n);
 	for (int d = 0; d < rank; d++)
 		if (extents[d] == 0) {
 			definer_out_map(definer, 0, expr_number(arena, x->type, 0));
@@ -173,7 +171,7 @@ void infer_non_zero(struct node *node)
 	infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
 	if (x->rank == 0)
-		node_fail(node, EXIT_UNSUPPORTED, "%s of a scalar is not supported", node->type);
+		node_unsupported(node, " of a scalar is not supported");
 	if (x->rank < 0)
 		infer_output_unknown(node, 0, DTYPE_I64);
 	else {
@@ -195,8 +193,7 @@ void define_non_zero(struct definer *definer)
 	const struct expr *body = NULL;
 	definer_shape(definer, 0, extents, at);
 	if (extents[1] > n)
-		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " elements of %" PRId64 " are declared",
-		        definer->node->type, extents[1], n);
+		node_invalid(definer->node, "%" PRId64 " elements of %" PRId64 " are declared", extents[1], n);
 	if (n)
 		index_unflatten(arena, i, x->rank, x->extents, own);
 	struct definition *flags = definer_map(definer, definer_name(definer, "flags"), 1, &n,
@@ -330,7 +327,7 @@ void define_unique(struct definer *definer)
 		                                 : "%s of slices of more than %d elements is not supported",
 		        node->type, COLUMNS_MOST);
 	if (count < 1 || count > n)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " of %" PRId64 " are declared", node->type, count, n);
+		node_invalid(node, "%" PRId64 " of %" PRId64 " are declared", count, n);
 	struct definition *order = row_order(definer, rows);
 	const struct index *t = index_var(arena, 0, n), *term = index_var(arena, 1, n), *k = index_var(arena, 0, count);
 

@@ -18,12 +18,11 @@ void infer_constant_node(struct node *node)
 	const struct attribute *value = NULL;
 	for (int i = 0; i < node->attribute_count; i++) {
 		if (value)
-			node_fail(node, EXIT_INVALID, "Constant has %s and %s, one is right", value->name,
-			        node->attributes[i].name);
+			node_invalid(node, " has %s and %s, one is right", value->name, node->attributes[i].name);
 		value = &node->attributes[i];
 	}
 	if (!value)
-		node_fail(node, EXIT_INVALID, "Constant has no value");
+		node_invalid(node, " has no value");
 	switch (value->kind) {
 	case ATTRIBUTE_TENSOR:
 		infer_output_like(node, 0, value->t);
@@ -48,7 +47,7 @@ void infer_constant_node(struct node *node)
 		node->out[0]->strings = strings;
 		break;
 	}
-	default: node_fail(node, EXIT_UNSUPPORTED, "Constant with %s is not supported", value->name);
+	default: node_unsupported(node, " with %s is not supported", value->name);
 	}
 }
 
@@ -64,7 +63,7 @@ static const struct tensor *fill_of(const struct node *node)
 	if (!value)
 		return NULL;
 	if (value->kind != ATTRIBUTE_TENSOR || tensor_elements(node->graph->build, value->t) != 1)
-		node_fail(node, EXIT_INVALID, "ConstantOfShape: value is no tensor of one element");
+		node_invalid(node, "value is no tensor of one element");
 	return value->t;
 }
 
@@ -105,12 +104,10 @@ void infer_constant_of_shape(struct node *node)
 		return;
 	}
 	if (count > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "ConstantOfShape of %" PRId64 " dimensions, at most %d are supported",
-		        count, MAX_RANK);
+		node_limit(node, " of %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
 	for (int64_t d = 0; d < count; d++) {
 		if (shape[d] < 0)
-			node_fail(
-			        node, EXIT_INVALID, "ConstantOfShape: %" PRId64 " in dimension %" PRId64, shape[d], d);
+			node_invalid(node, "%" PRId64 " in dimension %" PRId64, shape[d], d);
 		dims[d] = dim_of(shape[d]);
 	}
 	infer_output(node, 0, type, (int)count, dims);
@@ -124,8 +121,7 @@ void define_constant_of_shape(struct definer *definer)
 	int rank = definer_shape(definer, 0, extents, NULL);
 	bool late = node_in_is_late(definer->node, 0);
 	if (late && definer_elements(definer, 0) != rank)
-		node_fail(definer->node, EXIT_INVALID,
-		        "ConstantOfShape: the shape has %" PRId64 " numbers, the declared one has %d",
+		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 0), rank);
 	for (int d = 0; late && d < rank; d++)
 		all = integer_of(definer, SCALAR_and, all,
@@ -245,7 +241,7 @@ static bool number_in(const struct node *node, int i, double *number, int64_t *w
 {
 	const struct tensor *tensor = node->in[i];
 	if (tensor->rank > 1 || (tensor->rank == 1 && dim_is_known(tensor->dims[0]) && tensor->dims[0].extent != 1))
-		node_fail(node, EXIT_INVALID, "%s: input %d has more than one element", node->type, i);
+		node_invalid(node, "input %d has more than one element", i);
 	if (!tensor->data)
 		return false;
 	if (tensor->type == DTYPE_F32 || tensor->type == DTYPE_F64) {
@@ -277,18 +273,16 @@ void infer_one_hot(struct node *node)
 	enum dtype type = infer_number_type(node, 2);
 	const struct tensor *indices = node->in[0], *values = node->in[2];
 	if (values->rank >= 0 && (values->rank != 1 || (dim_is_known(values->dims[0]) && values->dims[0].extent != 2)))
-		node_fail(node, EXIT_INVALID, "%s: values has %d dimensions, one of 2 is right", node->type,
-		        values->rank);
+		node_invalid(node, "values has %d dimensions, one of 2 is right", values->rank);
 	if (node->in[1]->type != DTYPE_NONE && number_in(node, 1, &number, &depth)
 	        && (depth < 1 || depth > (int64_t)1 << 40))
-		node_fail(node, EXIT_INVALID, "%s: depth is %g, 1 to 2^40 is right", node->type, number);
+		node_invalid(node, "depth is %g, 1 to 2^40 is right", number);
 	if (indices->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
 	}
 	if (indices->rank == MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "%s: indices of %d dimensions, at most %d are supported", node->type,
-		        indices->rank, MAX_RANK - 1);
+		node_limit(node, "indices of %d dimensions, at most %d are supported", indices->rank, MAX_RANK - 1);
 	int64_t axis = node_axis(node, attribute_int(node, "axis"), indices->rank + 1);
 	for (int d = 0; d <= indices->rank; d++)
 		dims[d] = d == axis ? depth < 0 ? dim_unknown : dim_of(depth) : indices->dims[d - (d > axis)];
@@ -360,11 +354,11 @@ void infer_eye_like(struct node *node)
 	const struct tensor *x = node->in[0];
 	int64_t asked = node_int(node, "dtype", x->type);
 	if (asked < 0 || asked >= DTYPE_COUNT || !dtypes[asked].text)
-		node_fail(node, EXIT_INVALID, "%s: dtype is %" PRId64 ", no element type", node->type, asked);
+		node_invalid(node, "dtype is %" PRId64 ", no element type", asked);
 	if (asked != DTYPE_NONE && !dtype_is_supported((enum dtype)asked))
-		node_fail(node, EXIT_UNSUPPORTED, "%s to %s is not supported", node->type, dtypes[asked].text);
+		node_unsupported(node, " to %s is not supported", dtypes[asked].text);
 	if (x->rank >= 0 && x->rank != 2)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, 2 are right", node->type, x->rank);
+		node_invalid(node, "data has %d dimensions, 2 are right", x->rank);
 	if (x->rank < 0)
 		infer_output_unknown(node, 0, (enum dtype)asked);
 	else
@@ -428,7 +422,7 @@ void infer_range(struct node *node)
 		return;
 	}
 	if (is_float ? !(fabs(number[2]) > 0 && isfinite(number[2])) : !whole[2])
-		node_fail(node, EXIT_INVALID, "%s: delta is %g, a number other than 0 is right", node->type, number[2]);
+		node_invalid(node, "delta is %g, a number other than 0 is right", number[2]);
 	double steps = ceil((number[1] - number[0]) / number[2]);
 	if (!is_float) { /* exactly, in 64 bits without a sign */
 		uint64_t span = whole[2] > 0 ? (uint64_t)whole[1] - (uint64_t)whole[0]
@@ -438,9 +432,9 @@ void infer_range(struct node *node)
 		                                                                   : 0;
 	}
 	if (steps != steps)
-		node_fail(node, EXIT_INVALID, "%s: from %g to %g by %g", node->type, number[0], number[1], number[2]);
+		node_invalid(node, "from %g to %g by %g", number[0], number[1], number[2]);
 	if (!(steps < 0x1p40))
-		node_fail(node, EXIT_LIMIT, "%s: %g elements", node->type, steps);
+		node_limit(node, "%g elements", steps);
 	count = steps > 0 ? (int64_t)steps : 0;
 	infer_output(node, 0, type, 1, (struct dim[]){ dim_of(count) });
 }

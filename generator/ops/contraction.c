@@ -19,23 +19,22 @@ void convolution_of(const struct node *node, struct convolution *conv)
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	int64_t kernel[MAX_RANK];
 	if (w->rank != x->rank)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the weights have %d", node->type, x->rank,
-		        w->rank);
+		node_invalid(node, "data has %d dimensions, the weights have %d", x->rank, w->rank);
 	for (int d = 2; d < w->rank; d++)
 		kernel[d - 2] = w->dims[d].extent;
 	window_of(node, x, kernel, &conv->window);
 	conv->group = attribute_int(node, "group");
 	if (conv->group < 1)
-		node_fail(node, EXIT_INVALID, "%s: group is %" PRId64 ", at least 1 is right", node->type, conv->group);
+		node_invalid(node, "group is %" PRId64 ", at least 1 is right", conv->group);
 	int64_t channels = x->dims[1].extent, outs = w->dims[0].extent, each = w->dims[1].extent;
 	if (outs >= 0 && outs % conv->group)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " output channels do not divide into %" PRId64 " groups",
-		        node->type, outs, conv->group);
+		node_invalid(
+		        node, "%" PRId64 " output channels do not divide into %" PRId64 " groups", outs, conv->group);
 	if (channels >= 0 && each >= 0 && (channels % conv->group || channels / conv->group != each))
-		node_fail(node, EXIT_INVALID,
-		        "%s: the weights have %" PRId64 " input channels in each of %" PRId64
-		        " groups, data has %" PRId64 " in all",
-		        node->type, each, conv->group, channels);
+		node_invalid(node,
+		        "the weights have %" PRId64 " input channels in each of %" PRId64 " groups, data has %" PRId64
+		        " in all",
+		        each, conv->group, channels);
 }
 
 void infer_bias(const struct node *node, int i, struct dim outs)
@@ -44,9 +43,8 @@ void infer_bias(const struct node *node, int i, struct dim outs)
 	if (bias && bias->rank >= 0
 	        && (bias->rank != 1
 	                || (dim_is_known(outs) && dim_is_known(bias->dims[0]) && bias->dims[0].extent != outs.extent)))
-		node_fail(node, EXIT_INVALID,
-		        "%s: the bias has %d dimensions of %" PRId64 ", one of %" PRId64 " is right", node->type,
-		        bias->rank, bias->rank ? bias->dims[0].extent : 0, outs.extent);
+		node_invalid(node, "the bias has %d dimensions of %" PRId64 ", one of %" PRId64 " is right", bias->rank,
+		        bias->rank ? bias->dims[0].extent : 0, outs.extent);
 }
 
 static void infer_conv(struct node *node, enum dtype type, bool has_bias)
@@ -128,10 +126,9 @@ void infer_convolution_integer(struct node *node)
 	        && (zero_w->rank != 1
 	                || (dim_is_known(w->dims[0]) && dim_is_known(zero_w->dims[0])
 	                        && zero_w->dims[0].extent != w->dims[0].extent)))
-		node_fail(node, EXIT_INVALID,
-		        "%s: the zero point of the weights has %d dimensions of %" PRId64 ", one of %" PRId64
-		        " is right",
-		        node->type, zero_w->rank, zero_w->dims[0].extent, w->dims[0].extent);
+		node_invalid(node,
+		        "the zero point of the weights has %d dimensions of %" PRId64 ", one of %" PRId64 " is right",
+		        zero_w->rank, zero_w->dims[0].extent, w->dims[0].extent);
 	infer_conv(node, DTYPE_I32, false);
 }
 
@@ -146,18 +143,17 @@ static void transposed_of(const struct node *node, struct convolution *conv)
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	int64_t kernel[MAX_RANK], channels = x->rank > 1 ? x->dims[1].extent : -1;
 	if (w->rank != x->rank)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the weights have %d", node->type, x->rank,
-		        w->rank);
+		node_invalid(node, "data has %d dimensions, the weights have %d", x->rank, w->rank);
 	for (int d = 2; d < w->rank; d++)
 		kernel[d - 2] = w->dims[d].extent;
 	window_transposed_of(node, x, kernel, &conv->window);
 	conv->group = attribute_int(node, "group");
 	if (conv->group < 1 || (channels >= 0 && channels % conv->group))
-		node_fail(node, EXIT_INVALID, "%s: group is %" PRId64 ", which does not divide %" PRId64 " channels",
-		        node->type, conv->group, channels);
+		node_invalid(node, "group is %" PRId64 ", which does not divide %" PRId64 " channels", conv->group,
+		        channels);
 	if (channels >= 0 && w->dims[0].extent >= 0 && channels != w->dims[0].extent)
-		node_fail(node, EXIT_INVALID, "%s: data has %" PRId64 " channels, the weights have %" PRId64,
-		        node->type, channels, w->dims[0].extent);
+		node_invalid(
+		        node, "data has %" PRId64 " channels, the weights have %" PRId64, channels, w->dims[0].extent);
 }
 
 void infer_convolution_transposed(struct node *node)
@@ -174,8 +170,7 @@ void infer_convolution_transposed(struct node *node)
 	transposed_of(node, &conv);
 	int64_t outs = -1;
 	if (dim_is_known(w->dims[1]) && __builtin_mul_overflow(w->dims[1].extent, conv.group, &outs))
-		node_fail(node, EXIT_LIMIT, "%s: %" PRId64 " groups of %" PRId64 " channels", node->type, conv.group,
-		        w->dims[1].extent);
+		node_limit(node, "%" PRId64 " groups of %" PRId64 " channels", conv.group, w->dims[1].extent);
 	dims[0] = x->dims[0];
 	dims[1] = outs < 0 ? dim_unknown : dim_of(outs);
 	for (int d = 0; d < conv.window.count; d++)
@@ -646,12 +641,11 @@ static void infer_product(struct node *node, enum dtype type, int bias)
 		return;
 	}
 	if (a->rank == 0 || b->rank == 0)
-		node_fail(node, EXIT_INVALID, "%s: a scalar is no matrix", node->type);
+		node_invalid(node, "a scalar is no matrix");
 	struct matmul m = matmul_of(a->rank, b->rank);
 	struct dim k = a->dims[a->rank - 1], l = b->dims[m.b_vector ? 0 : b->rank - 2];
 	if (dim_is_known(k) && dim_is_known(l) && k.extent != l.extent)
-		node_fail(node, EXIT_INVALID, "%s: rows of %" PRId64 " against columns of %" PRId64, node->type,
-		        k.extent, l.extent);
+		node_invalid(node, "rows of %" PRId64 " against columns of %" PRId64, k.extent, l.extent);
 	for (int d = 0; d < (batch[0].rank = m.a_batch); d++)
 		batch[0].dims[d] = a->dims[d];
 	for (int d = 0; d < (batch[1].rank = m.b_batch); d++)
@@ -662,7 +656,7 @@ static void infer_product(struct node *node, enum dtype type, int bias)
 	if (!m.b_vector)
 		dims[rank++] = b->dims[b->rank - 1];
 	if (node_in(node, bias) && m.b_vector)
-		node_fail(node, EXIT_INVALID, "%s: a bias needs columns", node->type);
+		node_invalid(node, "a bias needs columns");
 	infer_bias(node, bias, b->dims[b->rank - 1]);
 	infer_output(node, 0, type, rank, dims);
 }
@@ -725,8 +719,8 @@ static void infer_zero(const struct node *node, int i, const struct tensor *of, 
 		fits = !dim_is_known(want) || !dim_is_known(zero->dims[d]) || zero->dims[d].extent == want.extent;
 	}
 	if (!fits)
-		node_fail(node, EXIT_INVALID, "%s: the zero point (input %d) is neither one number nor one for each %s",
-		        node->type, i, rows ? "row" : "column");
+		node_invalid(node, "the zero point (input %d) is neither one number nor one for each %s", i,
+		        rows ? "row" : "column");
 }
 
 void infer_matmul_integer(struct node *node)
@@ -750,23 +744,22 @@ void infer_gemm(struct node *node)
 	const struct tensor *a = node->in[0], *b = node->in[1], *c = node_in(node, 2);
 	bool a_transposed = attribute_int(node, "transA") != 0, b_transposed = attribute_int(node, "transB") != 0;
 	if ((a->rank >= 0 && a->rank != 2) || (b->rank >= 0 && b->rank != 2))
-		node_fail(node, EXIT_INVALID, "Gemm: A has %d dimensions, B has %d, 2 are right", a->rank, b->rank);
+		node_invalid(node, "A has %d dimensions, B has %d, 2 are right", a->rank, b->rank);
 	struct dim m = a->rank == 2 ? a->dims[a_transposed] : dim_unknown,
 	           k = a->rank == 2 ? a->dims[!a_transposed] : dim_unknown;
 	struct dim l = b->rank == 2 ? b->dims[b_transposed] : dim_unknown,
 	           n = b->rank == 2 ? b->dims[!b_transposed] : dim_unknown;
 	if (dim_is_known(k) && dim_is_known(l) && k.extent != l.extent)
-		node_fail(node, EXIT_INVALID, "Gemm: rows of %" PRId64 " against columns of %" PRId64, k.extent,
-		        l.extent);
+		node_invalid(node, "rows of %" PRId64 " against columns of %" PRId64, k.extent, l.extent);
 	struct dim dims[2] = { m, n };
 	if (c && c->rank > 2)
-		node_fail(node, EXIT_INVALID, "Gemm: C has %d dimensions, at most 2 are right", c->rank);
+		node_invalid(node, "C has %d dimensions, at most 2 are right", c->rank);
 	for (int d = 0; c && d < c->rank; d++) {
 		struct dim want = dims[2 - c->rank + d];
 		if (dim_is_known(want) && dim_is_known(c->dims[d]) && c->dims[d].extent != want.extent
 		        && c->dims[d].extent != 1)
-			node_fail(node, EXIT_INVALID, "Gemm: C has %" PRId64 " where %" PRId64 " or 1 is right",
-			        c->dims[d].extent, want.extent);
+			node_invalid(node, "C has %" PRId64 " where %" PRId64 " or 1 is right", c->dims[d].extent,
+			        want.extent);
 	}
 	infer_output(node, 0, type, 2, dims);
 }

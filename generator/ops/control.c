@@ -61,7 +61,7 @@ struct graph *control_graph(const struct node *node, const char *name)
 {
 	const struct attribute *attribute = node_attribute(node, name);
 	if (!attribute || !attribute->g)
-		node_fail(node, EXIT_INVALID, "%s lacks the attribute \"%s\"", node->type, name);
+		node_invalid(node, " lacks the attribute \"%s\"", name);
 	return attribute->g;
 }
 
@@ -222,8 +222,7 @@ void control_want_truth(const struct node *node, int i)
 {
 	const struct tensor *in = node_in(node, i);
 	if (in && in->type != DTYPE_NONE && in->type != DTYPE_BOOL)
-		node_fail(node, EXIT_INVALID, "%s: the condition is %s, bool is right", node->type,
-		        dtypes[in->type].text);
+		node_invalid(node, "the condition is %s, bool is right", dtypes[in->type].text);
 	infer_scalar(node, i);
 }
 
@@ -231,8 +230,7 @@ struct tensor *holder_stack_none(struct holder *h, const struct tensor *like, in
 {
 	int64_t extents[MAX_RANK];
 	if (!tensor_is_known(like) || like->rank >= MAX_RANK)
-		node_fail(h->node, EXIT_UNSUPPORTED, "%s of no round, with outputs whose shape depends on data",
-		        h->node->type);
+		node_unsupported(h->node, " of no round, with outputs whose shape depends on data");
 	for (int d = 0; d <= like->rank; d++)
 		extents[d] = d < axis ? like->dims[d].extent : d == axis ? 0 : like->dims[d - 1].extent;
 	return graph_constant(h->graph, like->name, like->type, like->rank + 1, extents, "");

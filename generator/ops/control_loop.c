@@ -136,8 +136,7 @@ static bool begins(struct loop *loop, struct tensor *trips, int64_t at)
 			}
 	}
 	if (at >= ROUNDS_MOST)
-		node_fail(h->node, EXIT_LIMIT, "Loop: more than %d rounds (one after the other, since %s)", ROUNDS_MOST,
-		        loop->why);
+		node_limit(h->node, "more than %d rounds (one after the other, since %s)", ROUNDS_MOST, loop->why);
 	return true;
 }
 
@@ -379,11 +378,11 @@ void control_refuse_loop(const struct node *node)
 		        "%.60s=NUMBER",
 		        trips->name, trips->name, trips->name);
 	if (trips && trips->data && tensor_int(trips, 0) <= ROUNDS_MOST)
-		node_fail(node, EXIT_UNSUPPORTED,
-		        "Loop: how many rounds there are comes at run time, and no declared shape says how many an "
+		node_unsupported(node,
+		        "how many rounds there are comes at run time, and no declared shape says how many an "
 		        "output stacks");
-	node_fail(node, EXIT_UNSUPPORTED,
-	        "Loop: how many rounds there are comes at run time, and neither a constant M of at most %d nor the "
+	node_unsupported(node,
+	        "how many rounds there are comes at run time, and neither a constant M of at most %d nor the "
 	        "declared shape of an output bounds them",
 	        ROUNDS_MOST);
 }
@@ -398,18 +397,17 @@ bool expand_loop(struct bodies *bodies, struct node *node, const struct op *op)
 	infer_counts(node, 0, ANY, ANY);
 	struct tensor *trips = node_in(node, 0);
 	if (trips && trips->type != DTYPE_NONE && trips->type != DTYPE_I64)
-		node_fail(node, EXIT_INVALID, "Loop: M is %s, int64 is right", dtypes[trips->type].text);
+		node_invalid(node, "M is %s, int64 is right", dtypes[trips->type].text);
 	infer_scalar(node, 0);
 	control_want_truth(node, 1);
 	loop.carried = node->ins > 2 ? (size_t)node->ins - 2 : 0;
 	control_want_graph(node, "body", body, 2 + loop.carried, 1 + loop.carried, true);
 	loop.scans = body->outputs.count - 1 - loop.carried;
 	if ((size_t)node->outs > loop.carried + loop.scans)
-		node_fail(node, EXIT_INVALID, "Loop has %d outputs, the body makes %zu", node->outs,
-		        loop.carried + loop.scans);
+		node_invalid(node, " has %d outputs, the body makes %zu", node->outs, loop.carried + loop.scans);
 	for (int i = 2; i < node->ins; i++)
 		if (!node->in[i])
-			node_fail(node, EXIT_INVALID, "Loop lacks input %d", i);
+			node_invalid(node, " lacks input %d", i);
 	if (loop.carried && control_stack_growing(bodies, node))
 		return true;
 	loop.now = arena_new_array(h->arena, struct tensor *, 2 + loop.carried);

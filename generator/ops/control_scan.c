@@ -106,8 +106,7 @@ static struct tensor **scanned(struct scan *scan, struct tensor **state, struct 
 	if (repeat_try(&repeating, h->bodies, h->node, repeat_scan, &(struct scanning){ scan, state, out, from }))
 		return out;
 	if (scan->rounds > ROUNDS_MOST)
-		node_fail(h->node, EXIT_LIMIT,
-		        "Scan: %" PRId64 " rounds, at most %d are supported (one after the other, since %s)",
+		node_limit(h->node, "%" PRId64 " rounds, at most %d are supported (one after the other, since %s)",
 		        scan->rounds, ROUNDS_MOST, repeating.why);
 	size_t parts = (size_t)(scan->rounds + 1);
 	struct tensor ***part = arena_new_array(h->arena, struct tensor **, (size_t)scan->outs + 1),
@@ -143,8 +142,7 @@ static struct tensor **scanned(struct scan *scan, struct tensor **state, struct 
 	for (int k = 0; k < scan->outs; k++) {
 		const struct tensor *one = last[scan->states + k];
 		if (one->rank < 0)
-			node_fail(h->node, EXIT_UNSUPPORTED, "Scan: the shape of output %s of the body depends on data",
-			        one->name);
+			node_unsupported(h->node, "the shape of output %s of the body depends on data", one->name);
 		int64_t axis = node_axis(h->node, scan->out_axis[k], one->rank + 1);
 		out[k] = scan->rounds ? holder_stack(h, scan->rounds, part[k], axis) : holder_stack_none(h, one, axis);
 	}
@@ -162,12 +160,11 @@ static void scan_batches(struct scan *scan, struct tensor *const *in)
 	              **now = arena_new_array(h->arena, struct tensor *, (size_t)tensors);
 	for (int i = 0; i < tensors; i++)
 		if (in[i]->dims[0].extent != batch)
-			node_fail(h->node, EXIT_INVALID, "Scan: %s has %" PRId64 " batches, %s has %" PRId64,
-			        in[0]->name, batch, in[i]->name, in[i]->dims[0].extent);
+			node_invalid(h->node, "%s has %" PRId64 " batches, %s has %" PRId64, in[0]->name, batch,
+			        in[i]->name, in[i]->dims[0].extent);
 	if (batch == 0 || batch * (scan->rounds ? scan->rounds : 1) > ROUNDS_MOST)
-		node_fail(h->node, EXIT_LIMIT,
-		        "Scan: %" PRId64 " batches of %" PRId64
-		        " rounds, more than 0 and at most %d in all are supported",
+		node_limit(h->node,
+		        "%" PRId64 " batches of %" PRId64 " rounds, more than 0 and at most %d in all are supported",
 		        batch, scan->rounds, ROUNDS_MOST);
 	for (int k = 0; k < results; k++)
 		parts[k] = arena_new_array(h->arena, struct tensor *, (size_t)batch);
@@ -200,25 +197,23 @@ bool expand_scan(struct bodies *bodies, struct node *node, const struct op *op)
 	int batches = node->since < 9; /* version 8: axis 0 of all; input 0 says how long each is */
 	(void)op;
 	if (!node_attribute(node, "num_scan_inputs"))
-		node_fail(node, EXIT_INVALID, "Scan lacks the attribute \"num_scan_inputs\"");
+		node_invalid(node, " lacks the attribute \"num_scan_inputs\"");
 	int64_t ins = node_int(node, "num_scan_inputs", 0);
 	infer_counts(node, 0, ANY, ANY);
 	if (ins < 1 || ins > node->ins - batches)
-		node_fail(node, EXIT_INVALID, "Scan: num_scan_inputs is %" PRId64 " of %d inputs", ins,
-		        node->ins - batches);
+		node_invalid(node, "num_scan_inputs is %" PRId64 " of %d inputs", ins, node->ins - batches);
 	scan.ins = (int)ins;
 	scan.states = node->ins - batches - scan.ins;
 	control_want_graph(node, "body", body, (size_t)(node->ins - batches), (size_t)scan.states, true);
 	scan.outs = (int)body->outputs.count - scan.states;
 	if (node->outs > scan.states + scan.outs)
-		node_fail(node, EXIT_INVALID, "Scan has %d outputs, the body makes %d", node->outs,
-		        scan.states + scan.outs);
+		node_invalid(node, " has %d outputs, the body makes %d", node->outs, scan.states + scan.outs);
 	struct tensor **in = node->in + batches;
 	for (int i = 0; i < scan.states + scan.ins; i++) {
 		if (!in[i])
-			node_fail(node, EXIT_INVALID, "Scan lacks input %d", i + batches);
+			node_invalid(node, " lacks input %d", i + batches);
 		if (in[i]->rank >= 0 && in[i]->rank < batches)
-			node_fail(node, EXIT_INVALID, "Scan: %s has no axis of batches", in[i]->name);
+			node_invalid(node, "%s has no axis of batches", in[i]->name);
 		if (!tensor_is_known(in[i]))
 			return false;
 	}
@@ -232,8 +227,8 @@ bool expand_scan(struct bodies *bodies, struct node *node, const struct op *op)
 		scan.in_axis[i] = node_axis(node, axes[i] + (batches && axes[i] >= 0 ? batches : 0), from->rank);
 		int64_t extent = from->dims[scan.in_axis[i]].extent;
 		if (i && extent != scan.rounds)
-			node_fail(node, EXIT_INVALID, "Scan: %s has %" PRId64 " rounds, %s has %" PRId64,
-			        in[scan.states]->name, scan.rounds, from->name, extent);
+			node_invalid(node, "%s has %" PRId64 " rounds, %s has %" PRId64, in[scan.states]->name,
+			        scan.rounds, from->name, extent);
 		scan.rounds = extent;
 		scan.in_axis[i] -= batches;
 	}
@@ -242,8 +237,8 @@ bool expand_scan(struct bodies *bodies, struct node *node, const struct op *op)
 	if (batches) {
 		const struct tensor *lengths = node->in[0];
 		if (lengths && (!lengths->data || !all_are(lengths, scan.rounds)))
-			node_fail(node, EXIT_UNSUPPORTED,
-			        "Scan: sequences of other lengths than the tensor (sequence_lens) are not supported");
+			node_unsupported(
+			        node, "sequences of other lengths than the tensor (sequence_lens) are not supported");
 		scan_batches(&scan, in);
 	} else {
 		struct tensor **state = arena_new_array(h->arena, struct tensor *, (size_t)scan.states + 1);

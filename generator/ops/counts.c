@@ -27,14 +27,12 @@ NORETURN void counts_refuse(const struct node *node, const struct tensor *tensor
 {
 	int d = 0;
 	if (!tensor)
-		node_fail(node, EXIT_UNSUPPORTED,
-		        "%s: what its operands make of the dimensions at run time is not supported here", node->type);
+		node_unsupported(node, "what its operands make of the dimensions at run time is not supported here");
 	while (!tensor->dims[d].count)
 		d++;
-	node_fail(node, EXIT_UNSUPPORTED,
-	        "%s: data decide dimension %d of %s, which has at most %" PRId64
-	        " elements; that is not supported here",
-	        node->type, d, tensor->name, tensor->dims[d].extent);
+	node_unsupported(node,
+	        "data decide dimension %d of %s, which has at most %" PRId64 " elements; that is not supported here", d,
+	        tensor->name, tensor->dims[d].extent);
 }
 
 const struct tensor *counts_first(const struct node *node)

@@ -22,9 +22,8 @@ static void deform_of(const struct node *node, struct deform *f)
 	convolution_of(node, &f->conv);
 	f->offset_group = attribute_int(node, "offset_group");
 	if (f->offset_group < 1 || (channels >= 0 && channels % f->offset_group))
-		node_fail(node, EXIT_INVALID,
-		        "%s: %" PRId64 " input channels do not divide into %" PRId64 " offset groups", node->type,
-		        channels, f->offset_group);
+		node_invalid(node, "%" PRId64 " input channels do not divide into %" PRId64 " offset groups", channels,
+		        f->offset_group);
 	f->taps = 1;
 	for (int d = 0; d < f->conv.window.count; d++) /* -1: not known */
 		f->taps = f->taps < 0 || f->conv.window.kernel[d] < 0 ? -1 : f->taps * f->conv.window.kernel[d];
@@ -42,8 +41,7 @@ static void expect(const struct node *node, const struct deform *f, int i, int64
 		fits = want < 0 || in->dims[d].extent < 0 || in->dims[d].extent == want;
 	}
 	if (!fits)
-		node_fail(node, EXIT_INVALID, "%s: input %d does not have %" PRId64 " channels of the output's size",
-		        node->type, i, channels);
+		node_invalid(node, "input %d does not have %" PRId64 " channels of the output's size", i, channels);
 }
 
 void infer_deform_conv(struct node *node)
@@ -59,7 +57,7 @@ void infer_deform_conv(struct node *node)
 	}
 	deform_of(node, &f);
 	if (2 * x->rank - 2 > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "%s: data has %d dimensions", node->type, x->rank);
+		node_limit(node, "data has %d dimensions", x->rank);
 	if (f.taps >= 0) {
 		expect(node, &f, 2, f.offset_group * f.taps * f.conv.window.count);
 		expect(node, &f, 4, f.offset_group * f.taps);
@@ -233,8 +231,7 @@ static bool columns_of(const struct node *node, struct columns *c)
 	if (counts[0] < 0 || counts[1] < 0)
 		return false;
 	if (counts[0] != counts[1] || counts[0] < 1 || counts[0] > (MAX_RANK - 2) / 2)
-		node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64 " dimensions and blocks of %" PRId64,
-		        node->type, counts[0], counts[1]);
+		node_invalid(node, "an image of %" PRId64 " dimensions and blocks of %" PRId64, counts[0], counts[1]);
 	c->count = (int)counts[0];
 	window_numbers(node, "strides", c->count, 1, 1, c->stride);
 	window_numbers(node, "dilations", c->count, 1, 1, c->dilation);
@@ -246,15 +243,14 @@ static bool columns_of(const struct node *node, struct columns *c)
 		c->after[d] = pads[c->count + d];
 		if ((shapes[0] && c->image[d] < 1) || (shapes[1] && c->kernel[d] < 1) || c->image[d] > INT32_MAX
 		        || c->kernel[d] > INT32_MAX)
-			node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64 " in blocks of %" PRId64, node->type,
-			        c->image[d], c->kernel[d]);
+			node_invalid(node, "an image of %" PRId64 " in blocks of %" PRId64, c->image[d], c->kernel[d]);
 	}
 	if (!shapes[0] || !shapes[1])
 		return false;
 	int narrow = count_blocks(c);
 	if (narrow >= 0)
-		node_fail(node, EXIT_INVALID, "%s: blocks of %" PRId64 " do not fit into an image of %" PRId64,
-		        node->type, c->kernel[narrow], c->image[narrow]);
+		node_invalid(node, "blocks of %" PRId64 " do not fit into an image of %" PRId64, c->kernel[narrow],
+		        c->image[narrow]);
 	return true;
 }
 
@@ -271,7 +267,7 @@ void infer_col2im(struct node *node)
 		return;
 	}
 	if (x->rank != 3)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, 3 are right", node->type, x->rank);
+		node_invalid(node, "data has %d dimensions, 3 are right", x->rank);
 	dims[0] = x->dims[0];
 	dims[1] = dim_unknown;
 	for (int d = 0; d < c.count; d++)
@@ -282,9 +278,9 @@ void infer_col2im(struct node *node)
 	}
 	if ((dim_is_known(x->dims[1]) && x->dims[1].extent % c.taps)
 	        || (dim_is_known(x->dims[2]) && x->dims[2].extent != c.all))
-		node_fail(node, EXIT_INVALID,
-		        "%s: data is [%" PRId64 ", %" PRId64 "]; a multiple of %" PRId64 " and %" PRId64 " are right",
-		        node->type, x->dims[1].extent, x->dims[2].extent, c.taps, c.all);
+		node_invalid(node,
+		        "data is [%" PRId64 ", %" PRId64 "]; a multiple of %" PRId64 " and %" PRId64 " are right",
+		        x->dims[1].extent, x->dims[2].extent, c.taps, c.all);
 	dims[1] = dim_is_known(x->dims[1]) ? dim_of(x->dims[1].extent / c.taps) : dim_unknown;
 	infer_output(node, 0, type, 2 + c.count, dims);
 }
@@ -358,7 +354,7 @@ static struct definition *col2im_at_run_time(
 	for (int d = 0; d < c->count; d++) {
 		c->image[d] = extents[2 + d];
 		if (c->image[d] < 1 || c->image[d] > INT32_MAX)
-			node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64, node->type, c->image[d]);
+			node_invalid(node, "an image of %" PRId64, c->image[d]);
 		right = integer_of(
 		        definer, SCALAR_and, right, integer_is(definer, definer_element(definer, 1, d), c->image[d]));
 	}
@@ -368,12 +364,11 @@ static struct definition *col2im_at_run_time(
 	        ? 0
 	        : blocks_that_fit(c, 0, x->extents[1] / extents[1], x->extents[2], found, 0, CANDIDATES_MOST);
 	if (count == 0)
-		node_fail(node, EXIT_INVALID, "%s: no blocks make %s of data [%" PRId64 ", %" PRId64 ", %" PRId64 "]",
-		        node->type, definer_shape_text(definer, 2 + c->count, extents), x->extents[0], x->extents[1],
+		node_invalid(node, "no blocks make %s of data [%" PRId64 ", %" PRId64 ", %" PRId64 "]",
+		        definer_shape_text(definer, 2 + c->count, extents), x->extents[0], x->extents[1],
 		        x->extents[2]);
 	if (count > CANDIDATES_MOST)
-		node_fail(node, EXIT_UNSUPPORTED,
-		        "%s: a block shape that is not constant is not supported where more than %d fit", node->type,
+		node_unsupported(node, "a block shape that is not constant is not supported where more than %d fit",
 		        CANDIDATES_MOST);
 	for (int i = 0; i < count; i++) {
 		is[i] = integer(definer, 1);

@@ -23,10 +23,9 @@ static bool scalar_in(const struct node *node, int i, int64_t *number, const cha
 		return true;
 	const int64_t *value = node_in_ints(node, i, &count);
 	if (!value && !(tensor->rank <= 1 && (tensor->rank < 1 || tensor->dims[0].extent <= 1)))
-		node_fail(node, EXIT_INVALID, "%s: %s of %d dimensions, one number is right", node->type, what,
-		        tensor->rank);
+		node_invalid(node, "%s of %d dimensions, one number is right", what, tensor->rank);
 	if (value && count != 1)
-		node_fail(node, EXIT_INVALID, "%s: %s of %" PRId64 " numbers, one is right", node->type, what, count);
+		node_invalid(node, "%s of %" PRId64 " numbers, one is right", what, count);
 	if (value)
 		*number = value[0];
 	return value;
@@ -40,7 +39,7 @@ static bool read_sizes(const struct node *node, int64_t *axis, int64_t *length)
 	*length = -1;
 	bool known = scalar_in(node, 1, length, "a length");
 	if (node_in(node, 1) && known && *length < 1)
-		node_fail(node, EXIT_INVALID, "%s: a length of %" PRId64 ", at least 1 is right", node->type, *length);
+		node_invalid(node, "a length of %" PRId64 ", at least 1 is right", *length);
 	return (!newer || scalar_in(node, 2, axis, "an axis")) && known;
 }
 
@@ -56,23 +55,22 @@ static void dft_of(const struct node *node, struct dft *f, int64_t axis, int64_t
 	const struct tensor *x = node->in[0];
 	f->rank = x->rank;
 	if (x->rank < 2)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, x->rank);
+		node_invalid(node, "data has %d dimensions, at least 2 are right", x->rank);
 	f->axis = (int)node_axis(node, axis, x->rank);
 	if (f->axis == x->rank - 1)
-		node_fail(node, EXIT_INVALID, "%s: axis %d holds the parts of a number", node->type, f->axis);
+		node_invalid(node, "axis %d holds the parts of a number", f->axis);
 	f->inverse = attribute_int(node, "inverse") != 0;
 	f->half = attribute_int(node, "onesided") != 0;
 	int64_t parts = x->dims[x->rank - 1].extent;
 	if (parts >= 0 && parts != 1 && parts != 2)
-		node_fail(node, EXIT_INVALID, "%s: the last dimension is %" PRId64 ", 1 (real) or 2 (complex) is right",
-		        node->type, parts);
+		node_invalid(node, "the last dimension is %" PRId64 ", 1 (real) or 2 (complex) is right", parts);
 	if (f->half && !f->inverse && parts == 2)
-		node_fail(node, EXIT_INVALID, "%s: onesided of complex numbers, real ones are right", node->type);
+		node_invalid(node, "onesided of complex numbers, real ones are right");
 	f->parts = (int)parts;
 	f->given = x->dims[f->axis].extent;
 	f->n = length >= 0 ? length : f->given < 0 ? -1 : f->half && f->inverse ? 2 * (f->given - 1) : f->given;
 	if (f->given >= 0 && f->n < 1)
-		node_fail(node, EXIT_INVALID, "%s: a length of %" PRId64 ", at least 1 is right", node->type, f->n);
+		node_invalid(node, "a length of %" PRId64 ", at least 1 is right", f->n);
 	f->out = f->n < 0 ? -1 : f->half && !f->inverse ? f->n / 2 + 1 : f->n;
 	f->out_parts = f->half && f->inverse ? 1 : 2;
 }
@@ -118,9 +116,8 @@ static struct definition *table_of(struct definer *definer, const struct dft *f,
 	const int64_t extents[4] = { terms, parts, outs, out_parts };
 	double many = (double)terms * parts * (double)outs * out_parts;
 	if (many > TABLE_MOST)
-		node_fail(definer->node, EXIT_LIMIT,
-		        "%s of length %" PRId64 " needs a table of %g numbers, ingot takes at most %d",
-		        definer->node->type, f->n, many, TABLE_MOST);
+		node_limit(definer->node, " of length %" PRId64 " needs a table of %g numbers, ingot takes at most %d",
+		        f->n, many, TABLE_MOST);
 	void *data =
 	        arena_alloc(definer->arena, (size_t)many * (type == DTYPE_F64 ? sizeof(double) : sizeof(float)) + 1);
 	size_t at = 0;
@@ -281,17 +278,17 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 			for (int k = 0; k < x->rank - 1; k++)
 				fits &= k == d || extents[k] == x->extents[k];
 			if (fits && count == CANDIDATES_MOST)
-				node_fail(node, EXIT_UNSUPPORTED,
-				        "%s: an axis or length that is not constant is not supported where more than "
+				node_unsupported(node,
+				        "an axis or length that is not constant is not supported where more than "
 				        "%d fit",
-				        node->type, CANDIDATES_MOST);
+				        CANDIDATES_MOST);
 			if (fits)
 				found[count++] = f;
 		}
 	}
 	if (!count)
-		node_fail(node, EXIT_INVALID, "%s: no axis and length make the declared %s", node->type,
-		        definer_shape_text(definer, x->rank, extents));
+		node_invalid(
+		        node, "no axis and length make the declared %s", definer_shape_text(definer, x->rank, extents));
 	for (int i = 0; i < count; i++) {
 		is[i] = integer(definer, 1);
 		if (any_axis) {

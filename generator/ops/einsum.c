@@ -38,17 +38,16 @@ static const char *read_term(const struct node *node, const char *at, int rank, 
 			continue;
 		}
 		if (label_of(*at) < 0)
-			node_fail(node, EXIT_INVALID,
-			        "%s: \"%.20s\" in the equation; letters and one ellipsis are right", node->type, at);
+			node_invalid(node, "\"%.20s\" in the equation; letters and one ellipsis are right", at);
 		if (count == MAX_RANK)
-			node_fail(node, EXIT_LIMIT, "%s: a term of more than %d letters", node->type, MAX_RANK);
+			node_limit(node, "a term of more than %d letters", MAX_RANK);
 		before[count++] = label_of(*at);
 	}
 	int free = rank < 0 ? (dots < 0 ? 0 : most) : rank - count;
 	if (free < 0 || (dots < 0 && free))
-		node_fail(node, EXIT_INVALID, "%s: a term of %d letters for %d dimensions", node->type, count, rank);
+		node_invalid(node, "a term of %d letters for %d dimensions", count, rank);
 	if (count + free > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "%s: a term of %d dimensions", node->type, count + free);
+		node_limit(node, "a term of %d dimensions", count + free);
 	term->rank = count + free;
 	for (int d = 0, k = 0; d < term->rank; d++)
 		term->label[d] =
@@ -75,8 +74,7 @@ static void merge(const struct node *node, struct einsum *e, int label, int64_t 
 {
 	int64_t *have = &e->extents[label];
 	if (*have >= 0 && extent >= 0 && *have != extent && *have != 1 && extent != 1)
-		node_fail(node, EXIT_INVALID, "%s: one label for %" PRId64 " and for %" PRId64, node->type, *have,
-		        extent);
+		node_invalid(node, "one label for %" PRId64 " and for %" PRId64, *have, extent);
 	if (*have == 1 || (*have < 0 && extent != 1) || *have == INT64_MIN)
 		*have = extent;
 }
@@ -87,14 +85,14 @@ static void einsum_of(const struct node *node, struct einsum *e)
 	const char *at = node_string(node, "equation", NULL);
 	int most = 0;
 	if (!at)
-		node_fail(node, EXIT_INVALID, "%s lacks the attribute \"equation\"", node->type);
+		node_invalid(node, " lacks the attribute \"equation\"");
 	e->in = arena_new_array(node->graph->build->arena, struct term, (size_t)node->ins + 1);
 	for (int label = 0; label < LABELS; label++)
 		e->extents[label] = INT64_MIN; /* no operand has it */
 	for (int i = 0; i < node->ins; i++) {
 		at = read_term(node, at, node->in[i]->rank, 0, &e->in[i]);
 		if ((*at == ',') != (i < node->ins - 1))
-			node_fail(node, EXIT_INVALID, "%s: the equation has %s terms than the %d inputs", node->type,
+			node_invalid(node, "the equation has %s terms than the %d inputs",
 			        *at == ',' ? "more" : "fewer", node->ins);
 		at += *at == ',';
 		for (int d = 0; d < e->in[i].rank; d++) {
@@ -107,17 +105,16 @@ static void einsum_of(const struct node *node, struct einsum *e)
 		implied_output(e, node->ins, most, &e->out);
 	else {
 		if (at[1] != '>')
-			node_fail(node, EXIT_INVALID, "%s: \"%.20s\" in the equation; \"->\" is right", node->type, at);
+			node_invalid(node, "\"%.20s\" in the equation; \"->\" is right", at);
 		at = read_term(node, at + 2, -1, most, &e->out);
 		if (*at)
-			node_fail(node, EXIT_INVALID, "%s: \"%.20s\" behind the output", node->type, at);
+			node_invalid(node, "\"%.20s\" behind the output", at);
 	}
 	for (int d = 0; d < e->out.rank; d++) {
 		struct term before = e->out;
 		before.rank = d;
 		if (has(&before, e->out.label[d]) || e->extents[e->out.label[d]] == INT64_MIN)
-			node_fail(node, EXIT_INVALID, "%s: a label of the output stands there twice or in no input",
-			        node->type);
+			node_invalid(node, "a label of the output stands there twice or in no input");
 	}
 }
 
@@ -179,7 +176,7 @@ void infer_einsum(struct node *node)
 	bool known = true;
 	for (int i = 0; i < node->ins; i++) {
 		if (!node->in[i])
-			node_fail(node, EXIT_INVALID, "%s lacks input %d", node->type, i);
+			node_invalid(node, " lacks input %d", i);
 		known &= node->in[i]->rank >= 0;
 	}
 	if (!known) {
@@ -220,8 +217,7 @@ static void sum_over(struct definer *definer, const struct einsum *e, const char
 			if (has(out, label) || has(&over, label))
 				continue;
 			if (over.rank == MAX_RANK)
-				node_fail(definer->node, EXIT_LIMIT, "%s: a sum over more than %d labels",
-				        definer->node->type, MAX_RANK);
+				node_limit(definer->node, "a sum over more than %d labels", MAX_RANK);
 			reduced[over.rank] = e->extents[label];
 			var[label] = index_var(definer->arena, out->rank + over.rank, reduced[over.rank]);
 			over.label[over.rank++] = label;
@@ -284,8 +280,7 @@ void define_einsum(struct definer *definer)
 				if (has(&both, parts[p]->label[d]) || !needed(definer, &e, parts[p]->label[d], i, true))
 					continue;
 				if (both.rank == MAX_RANK)
-					node_fail(definer->node, EXIT_LIMIT, "%s: a product of more than %d dimensions",
-					        definer->node->type, MAX_RANK);
+					node_limit(definer->node, "a product of more than %d dimensions", MAX_RANK);
 				both.label[both.rank++] = parts[p]->label[d];
 			}
 		sum_over(definer, &e,

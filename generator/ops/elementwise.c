@@ -70,8 +70,7 @@ static int64_t old_axis(const struct node *node)
 	int64_t axis = node_int(node, "axis", a->rank - b->rank);
 	axis = axis < 0 ? axis + a->rank : axis;
 	if (axis < 0 || axis + b->rank > a->rank)
-		node_fail(node, EXIT_INVALID, "%s: %d dimensions at axis %" PRId64 " of %d do not broadcast",
-		        node->type, b->rank, axis, a->rank);
+		node_invalid(node, "%d dimensions at axis %" PRId64 " of %d do not broadcast", b->rank, axis, a->rank);
 	return axis;
 }
 
@@ -84,12 +83,10 @@ static void infer_old_broadcast(struct node *node, enum dtype type)
 		for (int d = 0; d < b->rank; d++) {
 			int64_t have = b->dims[d].extent, want = a->dims[axis + d].extent;
 			if (have >= 0 && want >= 0 && have != want && !(broadcast && have == 1))
-				node_fail(node, EXIT_INVALID, "%s: %" PRId64 " against %" PRId64 " in dimension %d",
-				        node->type, have, want, d);
+				node_invalid(node, "%" PRId64 " against %" PRId64 " in dimension %d", have, want, d);
 		}
 		if (!broadcast && a->rank != b->rank)
-			node_fail(node, EXIT_INVALID, "%s: %d dimensions against %d without broadcast = 1", node->type,
-			        b->rank, a->rank);
+			node_invalid(node, "%d dimensions against %d without broadcast = 1", b->rank, a->rank);
 	}
 	infer_output(node, 0, type, a->rank, a->dims);
 }
@@ -134,7 +131,7 @@ static bool shifts_left(const struct node *node)
 {
 	const char *direction = node_string(node, "direction", "");
 	if (strcmp(direction, "LEFT") && strcmp(direction, "RIGHT"))
-		node_fail(node, EXIT_INVALID, "%s: direction is \"%s\", LEFT or RIGHT is right", node->type, direction);
+		node_invalid(node, "direction is \"%s\", LEFT or RIGHT is right", direction);
 	return *direction == 'L';
 }
 
@@ -159,7 +156,7 @@ void infer_mod(struct node *node)
 	infer_binary(node);
 	if (dtypes[node->in[0]->type].class == CLASS_FLOAT && !attribute_int(node, "fmod")
 	        && node->since < MOD_OF_FLOATS)
-		node_fail(node, EXIT_INVALID, "%s of floats needs fmod = 1 before opset %d", node->type, MOD_OF_FLOATS);
+		node_invalid(node, " of floats needs fmod = 1 before opset %d", MOD_OF_FLOATS);
 }
 
 void define_mod(struct definer *definer)
@@ -174,7 +171,7 @@ void define_mod(struct definer *definer)
 static void no_strings(const struct node *node, int i)
 {
 	if (node->in[i]->type == DTYPE_STRING)
-		node_fail(node, EXIT_UNSUPPORTED, "%s of strings is not supported", node->type);
+		node_unsupported(node, " of strings is not supported");
 }
 
 void infer_comparison(struct node *node)
@@ -226,7 +223,7 @@ void infer_prelu(struct node *node)
 			                && x->dims[d].extent != dims[d].extent);
 	}
 	if (!fits)
-		node_fail(node, EXIT_INVALID, "%s: the slope does not broadcast to the data", node->type);
+		node_invalid(node, "the slope does not broadcast to the data");
 	infer_output_like(node, 0, x);
 }
 
@@ -309,8 +306,7 @@ void infer_variadic(struct node *node)
 			if (node->in[i]->rank != rank
 			        || (dim_is_known(node->in[i]->dims[d])
 			                && node->in[i]->dims[d].extent != dims[d].extent))
-				node_fail(node, EXIT_INVALID,
-				        "%s of opset %d does not broadcast; input %d differs in shape", node->type,
+				node_invalid(node, " of opset %d does not broadcast; input %d differs in shape",
 				        node->since, i);
 	infer_output(node, 0, node->in[0]->type, rank, dims);
 }
@@ -415,7 +411,7 @@ static bool gelu_is_tanh(const struct node *node)
 {
 	const char *kind = attribute_string(node, "approximate");
 	if (strcmp(kind, "none") && strcmp(kind, "tanh"))
-		node_fail(node, EXIT_INVALID, "Gelu: approximate is \"%s\", \"none\" or \"tanh\" is right", kind);
+		node_invalid(node, "approximate is \"%s\", \"none\" or \"tanh\" is right", kind);
 	return !strcmp(kind, "tanh");
 }
 

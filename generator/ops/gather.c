@@ -138,15 +138,13 @@ void infer_gather_elements(struct node *node)
 		return;
 	}
 	if (x->rank < 1 || x->rank != at->rank)
-		node_fail(node, EXIT_INVALID,
-		        "%s: data has %d dimensions, the indices have %d, as many and at least 1 are right", node->type,
+		node_invalid(node, "data has %d dimensions, the indices have %d, as many and at least 1 are right",
 		        x->rank, at->rank);
 	int axis = gather_axis(node);
 	for (int d = 0; d < x->rank; d++)
 		if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d])
 		        && at->dims[d].extent > x->dims[d].extent)
-			node_fail(node, EXIT_INVALID,
-			        "%s: dimension %d of the indices is %" PRId64 ", data has %" PRId64, node->type, d,
+			node_invalid(node, "dimension %d of the indices is %" PRId64 ", data has %" PRId64, d,
 			        at->dims[d].extent, x->dims[d].extent);
 	infer_constant_indices(node, 0, 1, x->dims[axis].extent);
 	infer_output(node, 0, x->type, at->rank, at->dims);
@@ -178,12 +176,12 @@ static struct places places_of(const struct node *node)
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	int64_t batch = attribute_int(node, "batch_dims"), count = at->dims[at->rank - 1].extent;
 	if (batch < 0 || batch >= x->rank || batch >= at->rank)
-		node_fail(node, EXIT_INVALID,
-		        "%s: batch_dims is %" PRId64 ", below the dimensions of data (%d) and indices (%d) is right",
-		        node->type, batch, x->rank, at->rank);
+		node_invalid(node,
+		        "batch_dims is %" PRId64 ", below the dimensions of data (%d) and indices (%d) is right", batch,
+		        x->rank, at->rank);
 	if (count < 1 || count > x->rank - batch)
-		node_fail(node, EXIT_INVALID, "%s: the indices name %" PRId64 " dimensions, 1 to %" PRId64 " are right",
-		        node->type, count, x->rank - batch);
+		node_invalid(node, "the indices name %" PRId64 " dimensions, 1 to %" PRId64 " are right", count,
+		        x->rank - batch);
 	return (struct places){ (int)batch, (int)count };
 }
 
@@ -194,8 +192,8 @@ void infer_gather_nd(struct node *node)
 	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	if (!x->rank || !at->rank)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, at least 1 are right",
-		        node->type, x->rank, at->rank);
+		node_invalid(
+		        node, "data has %d dimensions, the indices have %d, at least 1 are right", x->rank, at->rank);
 	if (x->rank < 0 || at->rank < 0 || !dim_is_known(at->dims[at->rank - 1])) {
 		infer_output_unknown(node, 0, x->type);
 		return;
@@ -203,9 +201,9 @@ void infer_gather_nd(struct node *node)
 	struct places places = places_of(node);
 	for (int d = 0; d < places.batch; d++)
 		if (dim_is_known(x->dims[d]) && dim_is_known(at->dims[d]) && x->dims[d].extent != at->dims[d].extent)
-			node_fail(node, EXIT_INVALID,
-			        "%s: dimension %d of the batch is %" PRId64 " in data and %" PRId64 " in the indices",
-			        node->type, d, x->dims[d].extent, at->dims[d].extent);
+			node_invalid(node,
+			        "dimension %d of the batch is %" PRId64 " in data and %" PRId64 " in the indices", d,
+			        x->dims[d].extent, at->dims[d].extent);
 	for (int i = 0; i < places.count; i++)
 		infer_constant_indices(node, i, places.count, x->dims[places.batch + i].extent);
 	for (int d = 0; d < at->rank - 1; d++)
@@ -255,8 +253,7 @@ static struct sequences sequences_of(const struct node *node)
 	struct sequences s = { (int)node_axis(node, attribute_int(node, "time_axis"), rank),
 		(int)node_axis(node, attribute_int(node, "batch_axis"), rank) };
 	if (s.time == s.batch || s.time > 1 || s.batch > 1)
-		node_fail(node, EXIT_INVALID, "%s: time_axis is %d, batch_axis is %d, 0 and 1 are right", node->type,
-		        s.time, s.batch);
+		node_invalid(node, "time_axis is %d, batch_axis is %d, 0 and 1 are right", s.time, s.batch);
 	return s;
 }
 
@@ -265,24 +262,22 @@ void infer_reverse_sequence(struct node *node)
 	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *lengths = node->in[1];
 	if (x->rank >= 0 && x->rank < 2)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, x->rank);
+		node_invalid(node, "data has %d dimensions, at least 2 are right", x->rank);
 	if (x->rank >= 0 && lengths->rank >= 0) {
 		struct sequences s = sequences_of(node);
 		if (lengths->rank != 1
 		        || (dim_is_known(lengths->dims[0]) && dim_is_known(x->dims[s.batch])
 		                && lengths->dims[0].extent != x->dims[s.batch].extent))
-			node_fail(node, EXIT_INVALID,
-			        "%s: the lengths have %d dimensions of %" PRId64 ", one of %" PRId64 " is right",
-			        node->type, lengths->rank, lengths->rank ? lengths->dims[0].extent : 0,
-			        x->dims[s.batch].extent);
+			node_invalid(node, "the lengths have %d dimensions of %" PRId64 ", one of %" PRId64 " is right",
+			        lengths->rank, lengths->rank ? lengths->dims[0].extent : 0, x->dims[s.batch].extent);
 		for (int64_t i = 0,
 		             n = lengths->data && dim_is_known(x->dims[s.time])
 		                ? tensor_elements(node->graph->build, lengths)
 		                : 0;
 		        i < n; i++)
 			if (infer_constant_at(lengths, i) < 0 || infer_constant_at(lengths, i) > x->dims[s.time].extent)
-				node_fail(node, EXIT_INVALID, "%s: a length of %" PRId64 " of %" PRId64, node->type,
-				        infer_constant_at(lengths, i), x->dims[s.time].extent);
+				node_invalid(node, "a length of %" PRId64 " of %" PRId64, infer_constant_at(lengths, i),
+				        x->dims[s.time].extent);
 	}
 	infer_output_like(node, 0, x);
 }

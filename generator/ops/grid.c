@@ -13,8 +13,7 @@ static int choice(const struct node *node, const char *name, const char *const *
 	for (int i = 0; i < 3; i++)
 		if (!strcmp(given, names[i]))
 			return i;
-	node_fail(node, EXIT_INVALID, "%s: %s is \"%s\", %s, %s or %s is right", node->type, name, given, names[0],
-	        names[1], names[2]);
+	node_invalid(node, "%s is \"%s\", %s, %s or %s is right", name, given, names[0], names[1], names[2]);
 }
 
 static enum mode mode_of(const struct node *node)
@@ -37,7 +36,7 @@ void infer_grid_sample(struct node *node)
 	enum dtype type = infer_number_type(node, 0);
 	enum mode mode = mode_of(node);
 	if (type == DTYPE_BOOL && mode != NEAREST)
-		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);
+		node_unsupported(node, " of %s is not supported", dtypes[type].text);
 	padding_of(node);
 	const struct tensor *x = node->in[0], *grid = node->in[1];
 	if (x->rank < 0 || grid->rank < 0) {
@@ -45,23 +44,22 @@ void infer_grid_sample(struct node *node)
 		return;
 	}
 	if (x->rank != grid->rank || x->rank < 3 || (node->since < ANY_RANK && x->rank != 4))
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the grid has %d, %s are right", node->type,
-		        x->rank, grid->rank, node->since < ANY_RANK ? "4" : "as many and at least 3");
+		node_invalid(node, "data has %d dimensions, the grid has %d, %s are right", x->rank, grid->rank,
+		        node->since < ANY_RANK ? "4" : "as many and at least 3");
 	if (mode == CUBIC && x->rank != 4)
-		node_fail(node, EXIT_INVALID, "%s: cubic of %d dimensions, 4 are right", node->type, x->rank);
+		node_invalid(node, "cubic of %d dimensions, 4 are right", x->rank);
 	if (2 * (x->rank - 2) + 2 > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "%s: data has %d dimensions", node->type, x->rank);
+		node_limit(node, "data has %d dimensions", x->rank);
 	for (int i = 0; i < 2; i++) {
 		struct dim is = i ? grid->dims[grid->rank - 1] : grid->dims[0],
 		           want = i ? dim_of(x->rank - 2) : x->dims[0];
 		if (dim_is_known(is) && dim_is_known(want) && is.extent != want.extent)
-			node_fail(node, EXIT_INVALID,
-			        "%s: dimension %d of the grid is %" PRId64 ", %" PRId64 " is right", node->type,
+			node_invalid(node, "dimension %d of the grid is %" PRId64 ", %" PRId64 " is right",
 			        i ? grid->rank - 1 : 0, is.extent, want.extent);
 	}
 	for (int d = 0; d < x->rank; d++) {
 		if (d > 1 && x->dims[d].extent == 0)
-			node_fail(node, EXIT_INVALID, "%s: dimension %d of the data has no element", node->type, d);
+			node_invalid(node, "dimension %d of the data has no element", d);
 		dims[d] = d < 2 ? x->dims[d] : grid->dims[d - 1];
 	}
 	infer_output(node, 0, type, x->rank, dims);

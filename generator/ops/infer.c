@@ -9,15 +9,27 @@ const struct dim dim_unknown = { -1, NULL, NULL };
 struct dim dim_of(int64_t extent) { return (struct dim){ extent, NULL, NULL }; }
 bool dim_is_known(struct dim dim) { return dim.extent >= 0; }
 
-void node_fail(const struct node *node, enum exit_code code, const char *format, ...)
+/* `typed`: behind the node's type. */
+static NORETURN void refuse(
+        const struct node *node, enum exit_code code, bool typed, const char *format, va_list arguments)
 {
 	char text[600];
-	va_list arguments;
-	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
-	va_end(arguments);
-	fail(node->graph->build, code, node->where, "%s", text);
+	fail(node->graph->build, code, node->where, "%s%s%s", typed ? node->type : "",
+	        typed && *text != ' ' ? ": " : "", text);
 }
+
+#define REFUSES(name, code, typed, ...) \
+	void name(const struct node *node, __VA_ARGS__) \
+	{ \
+		va_list arguments; \
+		va_start(arguments, format); \
+		refuse(node, code, typed, format, arguments); \
+	}
+REFUSES(node_fail, code, false, enum exit_code code, const char *format, ...)
+REFUSES(node_invalid, EXIT_INVALID, true, const char *format, ...)
+REFUSES(node_unsupported, EXIT_UNSUPPORTED, true, const char *format, ...)
+REFUSES(node_limit, EXIT_LIMIT, true, const char *format, ...)
 
 struct tensor *node_in(const struct node *node, int i) { return i < node->ins ? node->in[i] : NULL; }
 bool node_has_out(const struct node *node, int i) { return i < node->outs && node->out[i]; }
@@ -26,18 +38,18 @@ void infer_least(const struct node *node, int least)
 {
 	for (int i = 0; i < least; i++)
 		if (!node_in(node, i))
-			node_fail(node, EXIT_INVALID, "%s lacks input %d of at least %d", node->type, i, least);
+			node_invalid(node, " lacks input %d of at least %d", i, least);
 	if (node->outs < 1)
-		node_fail(node, EXIT_INVALID, "%s has no output", node->type);
+		node_invalid(node, " has no output");
 }
 
 void infer_counts(const struct node *node, int least, int most, int outs)
 {
 	if (node->ins > most)
-		node_fail(node, EXIT_INVALID, "%s has %d inputs, at most %d are right", node->type, node->ins, most);
+		node_invalid(node, " has %d inputs, at most %d are right", node->ins, most);
 	infer_least(node, least);
 	if (node->outs > outs)
-		node_fail(node, EXIT_INVALID, "%s has %d outputs, at most %d are right", node->type, node->outs, outs);
+		node_invalid(node, " has %d outputs, at most %d are right", node->outs, outs);
 }
 
 void infer_made(const struct node *node)
@@ -50,7 +62,7 @@ void infer_made(const struct node *node)
 void infer_first(const struct node *node)
 {
 	if (!node_has_out(node, 0))
-		node_fail(node, EXIT_INVALID, "%s lacks output 0", node->type);
+		node_invalid(node, " lacks output 0");
 }
 
 bool dtype_is_supported(enum dtype type)
@@ -65,7 +77,7 @@ enum dtype infer_any_type(const struct node *node, int i)
 	if (!tensor || tensor->type == DTYPE_NONE)
 		return DTYPE_NONE;
 	if (!dtype_is_supported(tensor->type))
-		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[tensor->type].text);
+		node_unsupported(node, " of %s is not supported", dtypes[tensor->type].text);
 	return tensor->type;
 }
 
@@ -75,15 +87,14 @@ enum dtype infer_number_type(const struct node *node, int i)
 	if (!tensor || tensor->type == DTYPE_NONE)
 		return DTYPE_NONE;
 	if (tensor->type == DTYPE_STRING)
-		node_fail(
-		        node, EXIT_INVALID, "%s of input %d (%s): a string is no number", node->type, i, tensor->name);
+		node_invalid(node, " of input %d (%s): a string is no number", i, tensor->name);
 	bool storage = dtype_is_narrow(tensor->type) && tensor->type != DTYPE_F16 && tensor->type != DTYPE_BF16;
 	if (storage || (dtypes[tensor->type].class != CLASS_OTHER && dtypes[tensor->type].bits < 8))
-		node_fail(node, EXIT_INVALID,
-		        "%s: input %d is %s, which no operator computes with but through Cast and DequantizeLinear",
-		        node->type, i, dtypes[tensor->type].text);
+		node_invalid(node,
+		        "input %d is %s, which no operator computes with but through Cast and DequantizeLinear", i,
+		        dtypes[tensor->type].text);
 	if (!dtype_is_supported(tensor->type))
-		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[tensor->type].text);
+		node_unsupported(node, " of %s is not supported", dtypes[tensor->type].text);
 	return tensor->type;
 }
 
@@ -91,8 +102,7 @@ enum dtype infer_float_type(const struct node *node, int i)
 {
 	enum dtype type = infer_number_type(node, i);
 	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT)
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, i,
-		        dtypes[type].text);
+		node_invalid(node, "input %d is %s, a floating-point type is right", i, dtypes[type].text);
 	return type;
 }
 
@@ -100,8 +110,7 @@ void infer_same_type(const struct node *node, int i, enum dtype type)
 {
 	const struct tensor *tensor = node_in(node, i);
 	if (tensor && type != DTYPE_NONE && tensor->type != DTYPE_NONE && tensor->type != type)
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s, %s is right", node->type, i,
-		        dtypes[tensor->type].text, dtypes[type].text);
+		node_invalid(node, "input %d is %s, %s is right", i, dtypes[tensor->type].text, dtypes[type].text);
 }
 
 /* A declared shape that is not what the graph makes: the graph's counts, unless the user wants it otherwise. */
@@ -126,10 +135,10 @@ void infer_count(const struct node *node, struct tensor *tensor, int d, struct t
 	if (dim->count == count)
 		return;
 	if (!said)
-		node_fail(node, EXIT_UNSUPPORTED,
-		        "%s: dimension %d of %s is declared as %s, which is not what its inputs make of it; that is "
+		node_unsupported(node,
+		        "dimension %d of %s is declared as %s, which is not what its inputs make of it; that is "
 		        "not supported",
-		        node->type, d, tensor->name, dim->symbol ? dim->symbol : dim->count->name);
+		        d, tensor->name, dim->symbol ? dim->symbol : dim->count->name);
 	contradict(node, tensor, "dimension %d of %s is declared as %s, which is not what its inputs make of it", d,
 	        tensor->name, dim->symbol ? dim->symbol : dim->count->name);
 	dim->count = count;
@@ -186,8 +195,8 @@ void infer_output(struct node *node, int i, enum dtype type, int rank, const str
 		tensor->dims[d] = merge(node, tensor, d, dims[d]);
 	int64_t elements = tensor_elements(node->graph->build, tensor);
 	if (elements > ELEMENTS_MOST)
-		node_fail(node, EXIT_LIMIT, "%s: %s has %" PRId64 " elements, ingot takes at most %" PRId64, node->type,
-		        tensor->name, elements, ELEMENTS_MOST);
+		node_limit(node, "%s has %" PRId64 " elements, ingot takes at most %" PRId64, tensor->name, elements,
+		        ELEMENTS_MOST);
 }
 
 void infer_output_unknown(struct node *node, int i, enum dtype type) { typed(node, i, type); }
@@ -214,8 +223,7 @@ void infer_constant_indices(const struct node *node, int64_t first, int64_t step
 	int64_t count = at->data && extent >= 0 ? tensor_elements(node->graph->build, at) : 0;
 	for (int64_t i = first; i < count; i += step)
 		if (infer_constant_at(at, i) < -extent || infer_constant_at(at, i) >= extent)
-			node_fail(node, EXIT_INVALID, "%s: index %" PRId64 " of %" PRId64, node->type,
-			        infer_constant_at(at, i), extent);
+			node_invalid(node, "index %" PRId64 " of %" PRId64, infer_constant_at(at, i), extent);
 }
 
 const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
@@ -225,11 +233,9 @@ const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
 	if (!tensor || !tensor->data)
 		return NULL;
 	if (tensor->type != DTYPE_I64 && tensor->type != DTYPE_I32)
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s, int64 is right", node->type, i,
-		        dtypes[tensor->type].text);
+		node_invalid(node, "input %d is %s, int64 is right", i, dtypes[tensor->type].text);
 	if (tensor->rank > 1)
-		node_fail(
-		        node, EXIT_INVALID, "%s: input %d has %d dimensions, 1 is right", node->type, i, tensor->rank);
+		node_invalid(node, "input %d has %d dimensions, 1 is right", i, tensor->rank);
 	*count = tensor_elements(node->graph->build, tensor);
 	int64_t *ints = arena_new_array(node->graph->build->arena, int64_t, (size_t)*count + 1);
 	for (int64_t k = 0; k < *count; k++)
@@ -246,8 +252,7 @@ const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
 int64_t node_axis(const struct node *node, int64_t axis, int rank)
 {
 	if (axis < -rank || axis >= rank)
-		node_fail(node, EXIT_INVALID, "%s: axis %" PRId64 " of %d dimensions, [%d, %d) is right", node->type,
-		        axis, rank, -rank, rank);
+		node_invalid(node, "axis %" PRId64 " of %d dimensions, [%d, %d) is right", axis, rank, -rank, rank);
 	return axis < 0 ? axis + rank : axis;
 }
 
@@ -256,9 +261,8 @@ static struct dim broadcast_dim(const struct node *node, int d, struct dim a, st
 {
 	if (dim_is_known(a) && dim_is_known(b)) {
 		if (a.extent != b.extent && a.extent != 1 && b.extent != 1)
-			node_fail(node, EXIT_INVALID,
-			        "%s: %" PRId64 " and %" PRId64 " in dimension %d do not broadcast", node->type,
-			        a.extent, b.extent, d);
+			node_invalid(node, "%" PRId64 " and %" PRId64 " in dimension %d do not broadcast", a.extent,
+			        b.extent, d);
 		return a.extent == 1 ? b : a;
 	}
 	if (dim_is_known(a))
@@ -289,8 +293,8 @@ void infer_scalar(const struct node *node, int i)
 	const struct tensor *in = node_in(node, i);
 	if (!in || in->rank < 0 || tensor_is_scalar_like(in))
 		return;
-	node_fail(node, EXIT_INVALID, "%s: input %d, '%s', is a tensor of %d dimension%s, a scalar is right",
-	        node->type, i, in->name, in->rank, in->rank == 1 ? "" : "s");
+	node_invalid(node, "input %d, '%s', is a tensor of %d dimension%s, a scalar is right", i, in->name, in->rank,
+	        in->rank == 1 ? "" : "s");
 }
 
 bool tensor_is_scalar_like(const struct tensor *tensor)

@@ -124,8 +124,8 @@ void infer_asked(struct node *node)
 	infer_counts(node, 3, 3, 1);
 	for (int i = 1; i < 3; i++)
 		if (node->in[i]->type != DTYPE_NONE && dtypes[node->in[i]->type].class != CLASS_INT)
-			node_fail(node, EXIT_INVALID, "%s: input %d is %s, int64 or int32 is right", node->type, i,
-			        dtypes[node->in[i]->type].text);
+			node_invalid(
+			        node, "input %d is %s, int64 or int32 is right", i, dtypes[node->in[i]->type].text);
 	infer_output_like(node, 0, node->in[0]);
 }
 
@@ -138,8 +138,7 @@ void define_asked(struct definer *definer)
 		int64_t number;
 		if (!definer_number(definer, definer_element(definer, 2, i), &number)
 		        || i >= definer_elements(definer, 1))
-			node_fail(node, EXIT_INVALID,
-			        "%s: what is asked for is no constant, or longer than the operand", node->type);
+			node_invalid(node, "what is asked for is no constant, or longer than the operand");
 		right = integer_of(
 		        definer, SCALAR_and, right, integer_is(definer, definer_element(definer, 1, i), number));
 		numbers = arena_printf(definer->arena, "%s%s%lld", numbers, i ? ", " : "", (long long)number);

@@ -17,26 +17,23 @@ void infer_batch_normalization(struct node *node)
 	infer_least(node, 5);
 	const struct tensor *x = node->in[0];
 	if (node->since < 9 && !attribute_int(node, "spatial"))
-		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization with spatial = 0 is not supported");
+		node_unsupported(node, " with spatial = 0 is not supported");
 	if (batch_normalization_trains(node) && node->since < 14)
-		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization of opset %d in training is not supported",
-		        node->since);
+		node_unsupported(node, " of opset %d in training is not supported", node->since);
 	for (int i = 1; node->outs > 1 && !batch_normalization_trains(node) && i < node->outs; i++)
 		if (node_has_out(node, i))
-			node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization: output %d exists only in training", i);
+			node_unsupported(node, "output %d exists only in training", i);
 	for (int i = 1; i < 5; i++) {
 		const struct tensor *tensor = node->in[i];
 		if (tensor->rank >= 0 && tensor->rank != 1)
-			node_fail(node, EXIT_INVALID, "BatchNormalization: %s has %d dimensions, 1 is right", names[i],
-			        tensor->rank);
+			node_invalid(node, "%s has %d dimensions, 1 is right", names[i], tensor->rank);
 		if (x->rank >= 2 && tensor->rank == 1 && dim_is_known(tensor->dims[0]) && dim_is_known(x->dims[1])
 		        && tensor->dims[0].extent != x->dims[1].extent)
-			node_fail(node, EXIT_INVALID,
-			        "BatchNormalization: %s has %" PRId64 " channels, data has %" PRId64, names[i],
+			node_invalid(node, "%s has %" PRId64 " channels, data has %" PRId64, names[i],
 			        tensor->dims[0].extent, x->dims[1].extent);
 	}
 	if (x->rank == 0)
-		node_fail(node, EXIT_INVALID, "BatchNormalization: data is a scalar");
+		node_invalid(node, "data is a scalar");
 	infer_output_like(node, 0, x);
 	for (int i = 1; i < node->outs; i++)
 		if (node_has_out(node, i))
@@ -128,7 +125,7 @@ void infer_layer_normalization(struct node *node)
 	infer_least(node, 2);
 	const struct tensor *x = node->in[0];
 	if (attribute_int(node, "stash_type") != DTYPE_F32)
-		node_fail(node, EXIT_UNSUPPORTED, "LayerNormalization: only stash_type = 1 (float) is supported");
+		node_unsupported(node, "only stash_type = 1 (float) is supported");
 	infer_output_like(node, 0, x);
 	if (x->rank < 0)
 		return;
@@ -140,12 +137,10 @@ void infer_layer_normalization(struct node *node)
 		struct tensor *const both[2] = { node->in[0], node->in[i] };
 		int rank = infer_broadcast(node, 2, both, dims);
 		if (rank > x->rank)
-			node_fail(node, EXIT_INVALID, "LayerNormalization: input %d has %d dimensions, data has %d", i,
-			        tensor->rank, x->rank);
+			node_invalid(node, "input %d has %d dimensions, data has %d", i, tensor->rank, x->rank);
 		for (int d = 0; d < rank; d++)
 			if (dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && dims[d].extent != x->dims[d].extent)
-				node_fail(node, EXIT_INVALID,
-				        "LayerNormalization: input %d does not broadcast to the data", i);
+				node_invalid(node, "input %d does not broadcast to the data", i);
 	}
 	for (int d = 0; d < x->rank; d++)
 		dims[d] = d < axis ? x->dims[d] : dim_of(1);
@@ -205,10 +200,10 @@ enum { LRN_SIZE_MOST = 1 << 30 };
 static int64_t lrn_size(const struct node *node)
 {
 	if (!node_attribute(node, "size"))
-		node_fail(node, EXIT_INVALID, "%s lacks size", node->type);
+		node_invalid(node, " lacks size");
 	int64_t size = node_int(node, "size", 0);
 	if (size < 1 || size > LRN_SIZE_MOST)
-		node_fail(node, EXIT_INVALID, "%s: size is %" PRId64 ", at least 1 is right", node->type, size);
+		node_invalid(node, "size is %" PRId64 ", at least 1 is right", size);
 	return size;
 }
 
@@ -217,8 +212,7 @@ void infer_lrn(struct node *node)
 	infer_least(node, 1);
 	lrn_size(node);
 	if (node->in[0]->rank >= 0 && node->in[0]->rank < 2)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type,
-		        node->in[0]->rank);
+		node_invalid(node, "data has %d dimensions, at least 2 are right", node->in[0]->rank);
 	infer_output_like(node, 0, node->in[0]);
 }
 

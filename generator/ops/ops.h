@@ -75,6 +75,11 @@ const char *attribute_kind_name(enum attribute_kind); /* "int", "floats" … */
 
 /* ---- infer.c: words for infer_ functions.  A message begins with the node; what fails is EXIT_INVALID. ---- */
 NORETURN void node_fail(const struct node *, enum exit_code, const char *format, ...) PRINTF(3, 4);
+/* The same, of EXIT_INVALID, EXIT_UNSUPPORTED and EXIT_LIMIT, behind the node's type: "Conv: "; "Conv", where the text goes
+ * on with a space. */
+NORETURN void node_invalid(const struct node *, const char *format, ...) PRINTF(2, 3);
+NORETURN void node_unsupported(const struct node *, const char *format, ...) PRINTF(2, 3);
+NORETURN void node_limit(const struct node *, const char *format, ...) PRINTF(2, 3);
 /* Its first `least` inputs are there, and an output.  How many of both there may be, and of which types, versions.h says
  * of ONNX's operators, before inference. */
 void infer_least(const struct node *, int least);

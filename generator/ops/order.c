@@ -17,11 +17,11 @@ void infer_top_k(struct node *node)
 	infer_least(node, old ? 1 : 2);
 	const struct tensor *x = node->in[0];
 	if (!x->rank)
-		node_fail(node, EXIT_INVALID, "%s: data has 0 dimensions, at least 1 is right", node->type);
+		node_invalid(node, "data has 0 dimensions, at least 1 is right");
 	if (old) {
 		const struct attribute *given = node_attribute(node, "k");
 		if (!given)
-			node_fail(node, EXIT_INVALID, "%s: attribute k is missing", node->type);
+			node_invalid(node, "attribute k is missing");
 		k = given->i;
 	} else {
 		infer_scalar(node, 1);
@@ -29,7 +29,7 @@ void infer_top_k(struct node *node)
 		k = given ? *given : -1;
 		said = given ? NULL : node_in_sizes(node, 1, &many);
 		if (given && k < 0)
-			node_fail(node, EXIT_INVALID, "%s: k is %" PRId64 ", 0 or more is right", node->type, k);
+			node_invalid(node, "k is %" PRId64 ", 0 or more is right", k);
 	}
 	if (x->rank < 0) {
 		infer_output_unknown(node, 0, x->type);
@@ -42,7 +42,7 @@ void infer_top_k(struct node *node)
 		if (node_has_out(node, o) && node->out[o]->rank == x->rank && !node->out[o]->dims[axis].count)
 			k = node->out[o]->dims[axis].extent;
 	if (n >= 0 && k > n)
-		node_fail(node, EXIT_INVALID, "%s: k is %" PRId64 " of %" PRId64, node->type, k, n);
+		node_invalid(node, "k is %" PRId64 " of %" PRId64, k, n);
 	memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
 	dims[axis] = k >= 0 ? dim_of(k) : said && n >= 0 ? size_dim(said[0]) : dim_unknown;
 	if (dims[axis].extent > n && n >= 0)
@@ -171,8 +171,7 @@ void define_top_k(struct definer *definer)
 	int64_t n = x->extents[axis];
 	bool largest = node->since < 11 || attribute_int(node, "largest");
 	if (extents[axis] > n)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " of %" PRId64 " are declared", node->type, extents[axis],
-		        n);
+		node_invalid(node, "%" PRId64 " of %" PRId64 " are declared", extents[axis], n);
 	const struct dim *have = &node->in[0]->dims[axis],
 	                 *want = &node->out[node_has_out(node, 0) ? 0 : 1]->dims[axis];
 	require_many(definer, have, want);
@@ -181,7 +180,7 @@ void define_top_k(struct definer *definer)
 		        integer_is(definer, definer_element(definer, 1, 0), extents[axis]),
 		        "k is %" PRId64 ", as declared, is right", extents[axis]);
 	if (n > INT32_MAX)
-		node_fail(node, EXIT_LIMIT, "%s: rows of %" PRId64 ", %d at most", node->type, n, INT32_MAX);
+		node_limit(node, "rows of %" PRId64 ", %d at most", n, INT32_MAX);
 	for (int d = 0; d < rank; d++)
 		if (d != axis) {
 			order_at[row] = at[d];

@@ -15,7 +15,7 @@ static enum mode mode_of(const struct node *node)
 	for (int i = 0; i < (node->since < WRAPS ? 3 : 4); i++)
 		if (!strcmp(given, names[i]))
 			return (enum mode)i;
-	node_fail(node, EXIT_INVALID, "%s: mode is \"%s\", constant, reflect, edge%s is right", node->type, given,
+	node_invalid(node, "mode is \"%s\", constant, reflect, edge%s is right", given,
 	        node->since < WRAPS ? "" : " or wrap");
 }
 
@@ -33,16 +33,15 @@ static bool pads_of(const struct node *node, int rank, int64_t *before, int64_t 
 		return false;
 	int64_t dims = axes ? axes_count : rank;
 	if (count != 2 * dims)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " pads for %" PRId64 " dimensions, %" PRId64 " are right",
-		        node->type, count, dims, 2 * dims);
+		node_invalid(node, "%" PRId64 " pads for %" PRId64 " dimensions, %" PRId64 " are right", count, dims,
+		        2 * dims);
 	for (int d = 0; d < rank; d++)
 		before[d] = after[d] = 0;
 	for (int64_t i = 0; i < dims; i++) {
 		int64_t d = axes ? node_axis(node, axes[i], rank) : i;
 		if (pads[i] < -((int64_t)1 << 40) || pads[i] > (int64_t)1 << 40 || pads[dims + i] < -((int64_t)1 << 40)
 		        || pads[dims + i] > (int64_t)1 << 40)
-			node_fail(node, EXIT_LIMIT, "%s: pads of %" PRId64 " and %" PRId64 " elements", node->type,
-			        pads[i], pads[dims + i]);
+			node_limit(node, "pads of %" PRId64 " and %" PRId64 " elements", pads[i], pads[dims + i]);
 		before[d] = pads[i];
 		after[d] = pads[dims + i];
 	}
@@ -110,13 +109,12 @@ void infer_pad(struct node *node)
 		if (extent < 0 || !(before[d] || after[d]))
 			continue;
 		if (extent + before[d] + after[d] < 0)
-			node_fail(node, EXIT_INVALID,
-			        "%s: pads %" PRId64 " and %" PRId64 " take more than the %" PRId64
+			node_invalid(node,
+			        "pads %" PRId64 " and %" PRId64 " take more than the %" PRId64
 			        " elements of dimension %d",
-			        node->type, before[d], after[d], extent, d);
+			        before[d], after[d], extent, d);
 		if (mode != PAD_CONSTANT && extent == 0 && extent + before[d] + after[d] > 0)
-			node_fail(node, EXIT_INVALID, "%s: dimension %d has no element to take for its pads",
-			        node->type, d);
+			node_invalid(node, "dimension %d has no element to take for its pads", d);
 		dims[d] = dim_of(extent + before[d] + after[d]);
 	}
 	infer_output(node, 0, type, x->rank, dims);
@@ -225,8 +223,8 @@ static void pads_at_run_time(
 	struct axes axes = { node_in(node, 3) ? 3 : -1, x->rank,
 		node_in(node, 3) ? definer_elements(definer, 3) : x->rank };
 	if (axes.count > x->rank || definer_elements(definer, 1) != 2 * axes.count)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " pads for %" PRId64 " of %d dimensions", node->type,
-		        definer_elements(definer, 1), axes.count, x->rank);
+		node_invalid(node, "%" PRId64 " pads for %" PRId64 " of %d dimensions", definer_elements(definer, 1),
+		        axes.count, x->rank);
 	const struct expr *right = axes_right(definer, &axes);
 	for (int d = 0; d < x->rank; d++) {
 		const struct expr *first = axes_say(definer, &axes, d, 1, 0, 0),
@@ -270,8 +268,7 @@ void define_pad(struct definer *definer)
 					here[k] = index_var(arena, k, some[k]);
 				}
 				if (x->extents[d] == 0)
-					node_fail(node, EXIT_INVALID,
-					        "%s: dimension %d has no element to take for its pads", node->type, d);
+					node_invalid(node, "dimension %d has no element to take for its pads", d);
 				x = definer_map(definer, definer_name(definer, "padded"), rank, some,
 				        beside(definer, x, mode, here, d,
 				                index_add(arena, here[d], index_scale(arena, before[d], -1))));
@@ -306,21 +303,20 @@ static const int64_t *repeats_of(const struct node *node, int64_t *count)
 	for (int i = 0; i < 2; i++) {
 		const struct tensor *number = node->in[1 + i];
 		if (!number->data)
-			node_fail(node, EXIT_UNSUPPORTED,
-			        "%s before opset %d: %s that is not constant is not supported", node->type,
+			node_unsupported(node, " before opset %d: %s that is not constant is not supported",
 			        TILE_BY_REPEATS, i ? "an axis" : "a number of tiles");
 		if (tensor_elements(node->graph->build, number) != 1)
-			node_fail(node, EXIT_INVALID, "%s: input %d has %" PRId64 " elements, one is right", node->type,
-			        1 + i, tensor_elements(node->graph->build, number));
+			node_invalid(node, "input %d has %" PRId64 " elements, one is right", 1 + i,
+			        tensor_elements(node->graph->build, number));
 		uint16_t half = 0;
 		if (number->type == DTYPE_F16)
 			memcpy(&half, number->data, sizeof half);
 		else if (number->type != DTYPE_F32 && number->type != DTYPE_F64)
-			node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type,
-			        1 + i, dtypes[number->type].text);
+			node_invalid(node, "input %d is %s, a floating-point type is right", 1 + i,
+			        dtypes[number->type].text);
 		given[i] = number->type == DTYPE_F16 ? (double)narrow_value(DTYPE_F16, half) : tensor_float(number, 0);
 		if (!(given[i] >= 0 && given[i] < tiles_most))
-			node_fail(node, EXIT_INVALID, "%s: input %d is %g", node->type, 1 + i, given[i]);
+			node_invalid(node, "input %d is %g", 1 + i, given[i]);
 	}
 	if (x->rank < 0)
 		return NULL;
@@ -356,15 +352,13 @@ void infer_tile(struct node *node)
 		return;
 	}
 	if (count != x->rank)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " repeats for %d dimensions", node->type, count, x->rank);
+		node_invalid(node, "%" PRId64 " repeats for %d dimensions", count, x->rank);
 	for (int d = 0; d < x->rank; d++) {
 		int64_t extent;
 		if (repeats[d] < 0)
-			node_fail(node, EXIT_INVALID, "%s: %" PRId64 " repeats of dimension %d", node->type, repeats[d],
-			        d);
+			node_invalid(node, "%" PRId64 " repeats of dimension %d", repeats[d], d);
 		if (x->dims[d].extent >= 0 && __builtin_mul_overflow(x->dims[d].extent, repeats[d], &extent))
-			node_fail(
-			        node, EXIT_LIMIT, "%s: %" PRId64 " repeats of dimension %d", node->type, repeats[d], d);
+			node_limit(node, "%" PRId64 " repeats of dimension %d", repeats[d], d);
 		dims[d] = repeats[d] == 1 || x->dims[d].extent < 0 ? x->dims[d] : dim_of(extent);
 		if (repeats[d] != 1 && x->dims[d].extent < 0)
 			dims[d] = dim_unknown;
@@ -377,14 +371,13 @@ static void declared_repeats(struct definer *definer, const struct definition *x
 {
 	const struct expr *right = integer(definer, 1);
 	if (definer_elements(definer, 1) != x->rank)
-		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " repeats for %d dimensions", definer->node->type,
-		        definer_elements(definer, 1), x->rank);
+		node_invalid(
+		        definer->node, "%" PRId64 " repeats for %d dimensions", definer_elements(definer, 1), x->rank);
 	for (int d = 0; d < x->rank; d++) {
 		int64_t n = x->extents[d];
 		if (n ? extents[d] % n != 0 : extents[d] != 0)
-			node_fail(definer->node, EXIT_INVALID,
-			        "%s: dimension %d is declared as %" PRId64 ", no multiple of %" PRId64,
-			        definer->node->type, d, extents[d], n);
+			node_invalid(definer->node, "dimension %d is declared as %" PRId64 ", no multiple of %" PRId64,
+			        d, extents[d], n);
 		const struct expr *times = definer_element(definer, 1, d);
 		right = integer_of(definer, SCALAR_and, right,
 		        n ? integer_is(definer, times, extents[d] / n) : integer_between(definer, times, 0, INT64_MAX));
@@ -428,8 +421,7 @@ void infer_trilu(struct node *node)
 	infer_least(node, 1);
 	infer_number_type(node, 0);
 	if (node->in[0]->rank >= 0 && node->in[0]->rank < 2)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type,
-		        node->in[0]->rank);
+		node_invalid(node, "data has %d dimensions, at least 2 are right", node->in[0]->rank);
 	infer_output_like(node, 0, node->in[0]);
 }
 

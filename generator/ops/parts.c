@@ -19,26 +19,24 @@ static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
 	}
 	if (given) {
 		if (count != node->outs)
-			node_fail(node, EXIT_INVALID, "Split: %" PRId64 " parts for %d outputs", count, node->outs);
+			node_invalid(node, "%" PRId64 " parts for %d outputs", count, node->outs);
 		for (int i = 0; i < node->outs; i++) {
 			parts[i] = given[i];
 			if (parts[i] < 0 || __builtin_add_overflow(sum, parts[i], &sum))
-				node_fail(node, EXIT_INVALID, "Split: a part of %" PRId64, parts[i]);
+				node_invalid(node, "a part of %" PRId64, parts[i]);
 		}
 		if (extent >= 0 && sum != extent)
-			node_fail(node, EXIT_INVALID, "Split: the parts sum to %" PRId64 ", the data has %" PRId64, sum,
-			        extent);
+			node_invalid(node, "the parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
 		return true;
 	}
 	int64_t outs = node_int(node, "num_outputs", node->outs);
 	if (outs != node->outs)
-		node_fail(node, EXIT_INVALID, "Split: num_outputs is %" PRId64 " with %d outputs", outs, node->outs);
+		node_invalid(node, "num_outputs is %" PRId64 " with %d outputs", outs, node->outs);
 	if (extent < 0)
 		return false;
 	int64_t each = (extent + outs - 1) / outs; /* from opset 18 on the last may be smaller */
 	if (node->since < 18 && extent % outs)
-		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " does not divide into %" PRId64 " equal parts", extent,
-		        outs);
+		node_invalid(node, "%" PRId64 " does not divide into %" PRId64 " equal parts", extent, outs);
 	for (int i = 0; i < node->outs; i++) {
 		parts[i] = each < extent ? each : extent;
 		extent -= parts[i];
@@ -77,7 +75,7 @@ static bool said_parts(const struct node *node, int axis, struct tensor **parts)
 	if (!dim_is_known(*dim) || (given && !sizes) || !(dim->count || (given && !node->in[1]->data)))
 		return false;
 	if (given && count != node->outs)
-		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " parts for %d outputs", count, node->outs);
+		node_invalid(node, "%" PRId64 " parts for %d outputs", count, node->outs);
 	if (given && !node->in[1]->data)
 		memcpy(parts, sizes, sizeof *parts * (size_t)count);
 	else if (parts_of(node, -1, numbers))
@@ -101,8 +99,8 @@ static void infer_said_parts(struct node *node, int axis, struct tensor *const *
 		memcpy(dims, x->dims, sizeof dims);
 		dims[axis] = size_dim(parts[i]);
 		if (!dims[axis].count && dims[axis].extent > x->dims[axis].extent)
-			node_fail(node, EXIT_INVALID, "Split: a part of %" PRId64 ", the data has %" PRId64 " at most",
-			        dims[axis].extent, x->dims[axis].extent);
+			node_invalid(node, "a part of %" PRId64 ", the data has %" PRId64 " at most", dims[axis].extent,
+			        x->dims[axis].extent);
 		if (dims[axis].extent > x->dims[axis].extent)
 			dims[axis].extent = x->dims[axis].extent;
 		infer_output(node, i, x->type, x->rank, dims);
@@ -141,20 +139,18 @@ static void declared_parts(struct definer *definer, int axis, int64_t extent, in
 	const struct expr *right = integer(definer, 1);
 	int64_t extents[MAX_RANK], sum = 0;
 	if (definer_elements(definer, 1) != node->outs)
-		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " parts for %d outputs", definer_elements(definer, 1),
-		        node->outs);
+		node_invalid(node, "%" PRId64 " parts for %d outputs", definer_elements(definer, 1), node->outs);
 	for (int i = 0; i < node->outs; i++) {
 		if (!node_has_out(node, i))
-			node_fail(node, EXIT_UNSUPPORTED,
-			        "Split: parts that are not constant, with an output that is absent, are not supported");
+			node_unsupported(
+			        node, "parts that are not constant, with an output that is absent, are not supported");
 		definer_shape(definer, i, extents, NULL);
 		sum += parts[i] = extents[axis];
 		right = integer_of(
 		        definer, SCALAR_and, right, integer_is(definer, definer_element(definer, 1, i), parts[i]));
 	}
 	if (sum != extent)
-		node_fail(node, EXIT_INVALID, "Split: the declared parts sum to %" PRId64 ", the data has %" PRId64,
-		        sum, extent);
+		node_invalid(node, "the declared parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "the declared parts of dimension %d are right", axis);
 }
 
@@ -224,7 +220,7 @@ void define_split(struct definer *definer)
 static int concat_axis(const struct node *node, int rank)
 {
 	if (node->since >= 4 && !node_attribute(node, "axis"))
-		node_fail(node, EXIT_INVALID, "Concat lacks the attribute \"axis\"");
+		node_invalid(node, " lacks the attribute \"axis\"");
 	return (int)node_axis(node, node_int(node, "axis", 1), rank);
 }
 
@@ -239,8 +235,8 @@ void infer_concat(struct node *node)
 			return;
 		}
 		if (node->in[i]->rank != first->rank)
-			node_fail(node, EXIT_INVALID, "Concat: input %d has %d dimensions, the first has %d", i,
-			        node->in[i]->rank, first->rank);
+			node_invalid(node, "input %d has %d dimensions, the first has %d", i, node->in[i]->rank,
+			        first->rank);
 	}
 	int axis = concat_axis(node, first->rank);
 	memcpy(dims, first->dims, sizeof dims);
@@ -251,11 +247,10 @@ void infer_concat(struct node *node)
 				if (!dim_is_known(dim) || !dim_is_known(sum))
 					sum = dim_unknown;
 				else if (__builtin_add_overflow(sum.extent, dim.extent, &sum.extent))
-					node_fail(node, EXIT_LIMIT, "Concat: the sum of the dimensions overflows");
+					node_limit(node, "the sum of the dimensions overflows");
 			} else if (dim_is_known(dim) && dim_is_known(dims[d]) && dim.extent != dims[d].extent) {
-				node_fail(node, EXIT_INVALID,
-				        "Concat: dimension %d of input %d has %" PRId64 ", %" PRId64 " is right", d, i,
-				        dim.extent, dims[d].extent);
+				node_invalid(node, "dimension %d of input %d has %" PRId64 ", %" PRId64 " is right", d,
+				        i, dim.extent, dims[d].extent);
 			} else if (dim_is_known(dim)) {
 				dims[d] = dim;
 			}

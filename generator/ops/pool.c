@@ -153,8 +153,8 @@ static const struct expr *counts(
 		return taps_counted(definer, window, d, with_pads, type);
 	}
 	if (n > POSITIONS_MOST)
-		node_fail(definer->node, EXIT_LIMIT,
-		        "AveragePool of %" PRId64 " windows with pads, at most %d are supported", n, POSITIONS_MOST);
+		node_limit(definer->node, " of %" PRId64 " windows with pads, at most %d are supported", n,
+		        POSITIONS_MOST);
 	float *count = arena_new_array(arena, float, (size_t)n + 1);
 	double *wide = arena_new_array(arena, double, (size_t)n + 1);
 	for (int64_t i = 0; i < n; i++) {
@@ -207,7 +207,7 @@ double lp_norm(const struct node *node)
 {
 	double p = node->since < 2 ? (double)attribute_float(node, "p") : (double)attribute_int(node, "p");
 	if (!(p > 0))
-		node_fail(node, EXIT_INVALID, "%s: p is %g, more than 0 is right", node->type, p);
+		node_invalid(node, "p is %g, more than 0 is right", p);
 	return p;
 }
 

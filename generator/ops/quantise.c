@@ -18,8 +18,7 @@ static enum dtype type_of_input(const struct node *node, int i, bool right, cons
 {
 	enum dtype type = infer_any_type(node, i);
 	if (type != DTYPE_NONE && !right)
-		node_fail(
-		        node, EXIT_INVALID, "%s: input %d is %s; %s is right", node->type, i, dtypes[type].text, words);
+		node_invalid(node, "input %d is %s; %s is right", i, dtypes[type].text, words);
 	return type;
 }
 
@@ -29,10 +28,9 @@ static enum dtype type_named(
 {
 	int64_t asked = attribute_int(node, attribute);
 	if (asked < 0 || asked >= DTYPE_COUNT)
-		node_fail(node, EXIT_INVALID, "%s: %s is %" PRId64 ", no element type", node->type, attribute, asked);
+		node_invalid(node, "%s is %" PRId64 ", no element type", attribute, asked);
 	if (asked && !right((enum dtype)asked))
-		node_fail(node, EXIT_INVALID, "%s: %s is %s; %s is right", node->type, attribute, dtypes[asked].text,
-		        words);
+		node_invalid(node, "%s is %s; %s is right", attribute, dtypes[asked].text, words);
 	return (enum dtype)asked;
 }
 
@@ -45,18 +43,17 @@ static void infer_scaled(struct node *node, enum dtype type)
 	const struct tensor *x = node->in[0], *scale = node->in[1], *zero = node_in(node, 2);
 	if (zero && zero->rank >= 0 && scale->rank >= 0 && zero->rank != scale->rank
 	        && !(tensor_is_scalar_like(zero) && tensor_is_scalar_like(scale)))
-		node_fail(node, EXIT_INVALID, "%s: the zero point has %d dimensions, the scale has %d", node->type,
-		        zero->rank, scale->rank);
+		node_invalid(node, "the zero point has %d dimensions, the scale has %d", zero->rank, scale->rank);
 	if (x->rank < 0 || scale->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
 	}
 	int64_t block = attribute_int(node, "block_size"), axis = 0;
 	if (block < 0)
-		node_fail(node, EXIT_INVALID, "%s: block_size is %" PRId64, node->type, block);
+		node_invalid(node, "block_size is %" PRId64, block);
 	if (!tensor_is_scalar_like(scale) || scale->rank > 1) {
 		if (node->since < 13)
-			node_fail(node, EXIT_INVALID, "%s of opset %d takes a scalar scale", node->type, node->since);
+			node_invalid(node, " of opset %d takes a scalar scale", node->since);
 		axis = node_axis(node, attribute_int(node, "axis"), x->rank);
 	}
 	for (int i = 1; i < 3; i++) {
@@ -64,15 +61,15 @@ static void infer_scaled(struct node *node, enum dtype type)
 		if (!each || each->rank < 0 || (tensor_is_scalar_like(each) && each->rank <= 1))
 			continue;
 		if (each->rank != (block ? x->rank : 1))
-			node_fail(node, EXIT_INVALID, "%s: input %d has %d dimensions, %d are right", node->type, i,
-			        each->rank, block ? x->rank : 1);
+			node_invalid(
+			        node, "input %d has %d dimensions, %d are right", i, each->rank, block ? x->rank : 1);
 		for (int d = 0; d < each->rank; d++) {
 			struct dim want = block ? x->dims[d] : x->dims[axis];
 			if (block && d == axis && dim_is_known(want))
 				want.extent = want.extent / block + (want.extent % block != 0);
 			if (dim_is_known(want) && dim_is_known(each->dims[d]) && each->dims[d].extent != want.extent)
-				node_fail(node, EXIT_INVALID, "%s: input %d has %" PRId64 ", %" PRId64 " is right",
-				        node->type, i, each->dims[d].extent, want.extent);
+				node_invalid(node, "input %d has %" PRId64 ", %" PRId64 " is right", i,
+				        each->dims[d].extent, want.extent);
 		}
 	}
 	infer_output(node, 0, type, x->rank, x->dims);
@@ -86,7 +83,7 @@ void infer_dequantise(struct node *node)
 	type_of_input(node, 0, is_quantised(x) || x == DTYPE_I32, QUANTISED);
 	type_of_input(node, 1, is_real(scale) || scale == DTYPE_F8E8M0, REAL);
 	if (!to && scale == DTYPE_F8E8M0)
-		node_fail(node, EXIT_INVALID, "%s: a scale of %s needs output_dtype", node->type, dtypes[scale].text);
+		node_invalid(node, "a scale of %s needs output_dtype", dtypes[scale].text);
 	infer_same_type(node, 2, x);
 	infer_scaled(node, to ? to : scale);
 }
@@ -158,8 +155,8 @@ void infer_quantise(struct node *node)
 	if (zero)
 		type_of_input(node, 2, is_quantised(zero->type), QUANTISED);
 	if (zero && asked && zero->type != DTYPE_NONE && zero->type != asked)
-		node_fail(node, EXIT_INVALID, "%s: the zero point is %s, output_dtype says %s", node->type,
-		        dtypes[zero->type].text, dtypes[asked].text);
+		node_invalid(node, "the zero point is %s, output_dtype says %s", dtypes[zero->type].text,
+		        dtypes[asked].text);
 	infer_scaled(node, zero ? zero->type : asked ? asked : DTYPE_U8);
 }
 

@@ -9,14 +9,13 @@ static enum dtype type_of(const struct node *node, bool any)
 	int64_t asked = node_int(node, "dtype", node->ins ? DTYPE_NONE : DTYPE_F32);
 	if (asked < 0 || asked >= DTYPE_COUNT
 	        || (asked && (asked == DTYPE_STRING || (!any && dtypes[asked].class != CLASS_FLOAT))))
-		node_fail(node, EXIT_INVALID, "%s: dtype is %" PRId64 ", %s is right", node->type, asked,
+		node_invalid(node, "dtype is %" PRId64 ", %s is right", asked,
 		        any ? "a number's or bool's" : "float, double, float16 or bfloat16");
 	enum dtype type = asked ? (enum dtype)asked : node->in[0]->type;
 	if (type != DTYPE_NONE && !dtype_is_supported(type))
-		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);
+		node_unsupported(node, " of %s is not supported", dtypes[type].text);
 	if (type != DTYPE_NONE && !any && (dtypes[type].class != CLASS_FLOAT || dtypes[type].bits < 16))
-		node_fail(node, EXIT_INVALID, "%s of %s; float, double, float16 or bfloat16 is right", node->type,
-		        dtypes[type].text);
+		node_invalid(node, " of %s; float, double, float16 or bfloat16 is right", dtypes[type].text);
 	return type;
 }
 
@@ -27,14 +26,12 @@ void infer_random(struct node *node)
 	const int64_t *shape = node_ints(node, "shape", &count);
 	infer_least(node, 0);
 	if (!node_attribute(node, "shape"))
-		node_fail(node, EXIT_INVALID, "%s lacks the attribute \"shape\"", node->type);
+		node_invalid(node, " lacks the attribute \"shape\"");
 	if (count > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "%s: a shape of %zu dimensions, at most %d are supported", node->type,
-		        count, MAX_RANK);
+		node_limit(node, "a shape of %zu dimensions, at most %d are supported", count, MAX_RANK);
 	for (size_t d = 0; d < count; d++) {
 		if (shape[d] < 0)
-			node_fail(node, EXIT_INVALID, "%s: dimension %zu of the shape is %" PRId64, node->type, d,
-			        shape[d]);
+			node_invalid(node, "dimension %zu of the shape is %" PRId64, d, shape[d]);
 		dims[d] = dim_of(shape[d]);
 	}
 	infer_output(node, 0, type_of(node, false), (int)count, dims);
@@ -125,14 +122,12 @@ void infer_multinomial(struct node *node)
 	const struct tensor *x = node->in[0];
 	int64_t asked = attribute_int(node, "dtype"), samples = attribute_int(node, "sample_size");
 	if (asked != DTYPE_I32 && asked != DTYPE_I64)
-		node_fail(node, EXIT_INVALID, "%s: dtype is %" PRId64 ", int32 or int64 is right", node->type, asked);
+		node_invalid(node, "dtype is %" PRId64 ", int32 or int64 is right", asked);
 	if (samples < 1)
-		node_fail(
-		        node, EXIT_INVALID, "%s: sample_size is %" PRId64 ", at least 1 is right", node->type, samples);
+		node_invalid(node, "sample_size is %" PRId64 ", at least 1 is right", samples);
 	if (x->rank >= 0 && (x->rank != 2 || x->dims[1].extent == 0 || x->dims[1].extent > CLASSES_MOST))
-		node_fail(node, EXIT_INVALID,
-		        "%s: data has %d dimensions and %" PRId64 " classes; 2, and 1 to %d are right", node->type,
-		        x->rank, x->rank == 2 ? x->dims[1].extent : 0, CLASSES_MOST);
+		node_invalid(node, "data has %d dimensions and %" PRId64 " classes; 2, and 1 to %d are right", x->rank,
+		        x->rank == 2 ? x->dims[1].extent : 0, CLASSES_MOST);
 	struct dim dims[2] = { x->rank == 2 ? x->dims[0] : dim_unknown, dim_of(samples) };
 	infer_output(node, 0, (enum dtype)asked, 2, dims);
 }

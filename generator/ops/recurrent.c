@@ -117,10 +117,9 @@ static void activations_of(const struct node *node, struct lstm *lstm)
 	                       *betas = node_attribute(node, "activation_beta");
 	size_t alpha = 0, beta = 0, want = (size_t)(lstm->directions * each);
 	if (names && (names->kind != ATTRIBUTE_STRINGS || names->count != want))
-		node_fail(node, EXIT_INVALID, "%s: activations are not %zu strings", node->type, want);
+		node_invalid(node, "activations are not %zu strings", want);
 	if ((alphas && alphas->kind != ATTRIBUTE_FLOATS) || (betas && betas->kind != ATTRIBUTE_FLOATS))
-		node_fail(
-		        node, EXIT_INVALID, "%s: activation_alpha and activation_beta are lists of floats", node->type);
+		node_invalid(node, "activation_alpha and activation_beta are lists of floats");
 	for (size_t i = 0; i < want; i++) {
 		struct bytes name = names ? names->strings[i]
 		                          : (struct bytes){ usual[(int)i % each], strlen(usual[(int)i % each]) };
@@ -130,8 +129,8 @@ static void activations_of(const struct node *node, struct lstm *lstm)
 		                || strncasecmp(activations[kind].name, name.at, name.count)))
 			kind++;
 		if (kind == COUNT(activations))
-			node_fail(node, EXIT_INVALID, "%s: no activation is called \"%.*s\"", node->type,
-			        (int)(name.count < 40 ? name.count : 40), name.at);
+			node_invalid(node, "no activation is called \"%.*s\"", (int)(name.count < 40 ? name.count : 40),
+			        name.at);
 		int direction = (int)i / each, which = (int)i % each;
 		struct activation *activation = which == 0 ? &lstm->f[direction]
 		        : which == 1                       ? &lstm->g[direction]
@@ -153,8 +152,7 @@ static void lstm_of(const struct node *node, const struct recurrence *kind, stru
 	lstm->reverse[0] = !strcmp(direction, "reverse");
 	lstm->reverse[1] = true;
 	if (lstm->directions == 1 && !lstm->reverse[0] && strcmp(direction, "forward"))
-		node_fail(node, EXIT_INVALID, "%s: direction is \"%s\", forward, reverse or bidirectional is right",
-		        node->type, direction);
+		node_invalid(node, "direction is \"%s\", forward, reverse or bidirectional is right", direction);
 	activations_of(node, lstm);
 	lstm->batch_first = attribute_int(node, "layout") != 0;
 	lstm->coupled = kind == &of_lstm && attribute_int(node, "input_forget") != 0;
@@ -163,8 +161,7 @@ static void lstm_of(const struct node *node, const struct recurrence *kind, stru
 	lstm->hidden = node->in[2]->rank == 3 ? node->in[2]->dims[2].extent : -1;
 	int64_t said = node_int(node, "hidden_size", lstm->hidden);
 	if (lstm->hidden >= 0 && said != lstm->hidden)
-		node_fail(node, EXIT_INVALID, "%s: hidden_size is %" PRId64 ", R has %" PRId64, node->type, said,
-		        lstm->hidden);
+		node_invalid(node, "hidden_size is %" PRId64 ", R has %" PRId64, said, lstm->hidden);
 	lstm->hidden = said;
 }
 
@@ -175,12 +172,11 @@ static void expect(const struct node *node, int i, const char *name, int rank, c
 	if (!tensor || tensor->rank < 0)
 		return;
 	if (tensor->rank != rank)
-		node_fail(node, EXIT_INVALID, "%s: %s has %d dimensions, %d are right", node->type, name, tensor->rank,
-		        rank);
+		node_invalid(node, "%s has %d dimensions, %d are right", name, tensor->rank, rank);
 	for (int d = 0; d < rank; d++)
 		if (extents[d] >= 0 && tensor->dims[d].extent >= 0 && tensor->dims[d].extent != extents[d])
-			node_fail(node, EXIT_INVALID, "%s: %s has %" PRId64 " in dimension %d, %" PRId64 " is right",
-			        node->type, name, tensor->dims[d].extent, d, extents[d]);
+			node_invalid(node, "%s has %" PRId64 " in dimension %d, %" PRId64 " is right", name,
+			        tensor->dims[d].extent, d, extents[d]);
 }
 
 static void infer_recurrent(struct node *node, const struct recurrence *kind)
@@ -196,10 +192,10 @@ static void infer_recurrent(struct node *node, const struct recurrence *kind)
 		return;
 	}
 	if (x->rank != 3)
-		node_fail(node, EXIT_INVALID, "%s: X has %d dimensions, 3 are right", node->type, x->rank);
+		node_invalid(node, "X has %d dimensions, 3 are right", x->rank);
 	struct dim steps = x->dims[lstm.batch_first], batch = x->dims[!lstm.batch_first], hidden = dim_of(lstm.hidden);
 	if (lstm.hidden > INT32_MAX)
-		node_fail(node, EXIT_LIMIT, "%s: a hidden size of %" PRId64, node->type, lstm.hidden);
+		node_limit(node, "a hidden size of %" PRId64, lstm.hidden);
 	int64_t dirs = lstm.directions, h = lstm.hidden, gates = h < 0 ? -1 : kind->gates * h,
 	        biases = h < 0 ? -1 : 2 * gates, three = h < 0 ? -1 : 3 * h;
 	int64_t state[2][3] = { { dirs, batch.extent, h }, { batch.extent, dirs, h } };
@@ -702,9 +698,9 @@ static void define_recurrent(struct definer *definer, const struct recurrence *k
 	u.batch = u.x->extents[!u.lstm.batch_first];
 	u.inputs = u.x->extents[2];
 	if (u.steps < 1)
-		node_fail(definer->node, EXIT_UNSUPPORTED, "%s over no step is not supported", definer->node->type);
+		node_unsupported(definer->node, " over no step is not supported");
 	if (definition_elements(u.w) == 0 || u.batch == 0)
-		node_fail(definer->node, EXIT_UNSUPPORTED, "%s without elements is not supported", definer->node->type);
+		node_unsupported(definer->node, " without elements is not supported");
 	const struct node *counted = node_in(definer->node, 4) ? definer->node->in[4]->producer : NULL;
 	if (counted && !strcmp(counted->type, "Lengths"))
 		u.there = definer_count(definer, counted->in[0]);

@@ -80,9 +80,9 @@ static void infer_late(struct node *node, enum dtype type)
 	     keep = node_int(node, "keepdims", 1) != 0;
 	int rank = keep ? x->rank : known ? x->rank - (axes->rank ? (int)axes->dims[0].extent : 1) : -1;
 	if (axes->rank > 1)
-		node_fail(node, EXIT_INVALID, "%s: input 1 has %d dimensions, 1 is right", node->type, axes->rank);
+		node_invalid(node, "input 1 has %d dimensions, 1 is right", axes->rank);
 	if (axes->type != DTYPE_NONE && axes->type != DTYPE_I64 && axes->type != DTYPE_I32)
-		node_fail(node, EXIT_INVALID, "%s: input 1 is %s, int64 is right", node->type, dtypes[axes->type].text);
+		node_invalid(node, "input 1 is %s, int64 is right", dtypes[axes->type].text);
 	if (rank < 0 || node->out[0]->rank >= 0)
 		rank = node->out[0]->rank;
 	if (rank < 0) {
@@ -106,8 +106,7 @@ void infer_reduce(struct node *node)
 		return;
 	}
 	if (is_global(node) && node->in[0]->rank < 2)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type,
-		        node->in[0]->rank);
+		node_invalid(node, "data has %d dimensions, at least 2 are right", node->in[0]->rank);
 	if (!axes_of(node, reduced)) {
 		infer_late(node, type);
 		return;
@@ -310,8 +309,8 @@ static void reduce_at_run_time(struct definer *definer)
 		s.ones |= s.x->extents[d] == 1 ? 1u << d : 0;
 	find_sets(&s, 0, 0);
 	if (!s.count)
-		node_fail(definer->node, EXIT_INVALID, "%s: no %" PRId64 " axes lead from %s to %s, which is declared",
-		        definer->node->type, count, definer_shape_text(definer, s.x->rank, s.x->extents),
+		node_invalid(definer->node, "no %" PRId64 " axes lead from %s to %s, which is declared", count,
+		        definer_shape_text(definer, s.x->rank, s.x->extents),
 		        definer_shape_text(definer, s.rank, s.extents));
 	for (int i = 0; i < s.count && s.count <= SETS_MOST; i++) {
 		bool known = false;
@@ -333,8 +332,7 @@ static void reduce_at_run_time(struct definer *definer)
 		value = value ? expr3(definer, SCALAR_where, expr_cast(arena, one->type, these), one, value) : one;
 	}
 	if (s.count > SETS_MOST || results > RESULTS_MOST)
-		node_fail(definer->node, EXIT_UNSUPPORTED,
-		        "%s: axes at run time could be more than %d sets that lead from %s to %s", definer->node->type,
+		node_unsupported(definer->node, "axes at run time could be more than %d sets that lead from %s to %s",
 		        RESULTS_MOST, definer_shape_text(definer, s.x->rank, s.x->extents),
 		        definer_shape_text(definer, s.rank, s.extents));
 	for (int64_t i = 0; i < count; i++) /* each is an axis, also one that is named twice */
@@ -373,7 +371,7 @@ void infer_arg_extreme(struct node *node)
 	}
 	int64_t axis = node_axis(node, attribute_int(node, "axis"), x->rank);
 	if (x->dims[axis].extent == 0)
-		node_fail(node, EXIT_INVALID, "%s: dimension %d has no element", node->type, (int)axis);
+		node_invalid(node, "dimension %d has no element", (int)axis);
 	for (int d = 0; d < x->rank; d++)
 		if (d != axis)
 			dims[rank++] = x->dims[d];

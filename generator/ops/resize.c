@@ -44,7 +44,7 @@ static int choice(const struct node *node, const char *name, const char *given, 
 			return i;
 		strcat(strcat(text, i ? ", " : ""), names[i]);
 	}
-	node_fail(node, EXIT_INVALID, "%s: %s is \"%s\", one of %s is right", node->type, name, given, text);
+	node_invalid(node, "%s is \"%s\", one of %s is right", name, given, text);
 }
 
 static void modes_of(const struct node *node, struct resize *r)
@@ -106,12 +106,12 @@ static int64_t axes_of(const struct node *node, int64_t *axes)
 	const struct tensor *x = node->in[0];
 	const int64_t *chosen = node->since < AXES ? NULL : node_ints(node, "axes", &given);
 	if (given > (size_t)x->rank)
-		node_fail(node, EXIT_INVALID, "%s: %zu axes of %d dimensions", node->type, given, x->rank);
+		node_invalid(node, "%zu axes of %d dimensions", given, x->rank);
 	int64_t count = given ? (int64_t)given : x->rank;
 	for (int64_t i = 0; i < count; i++) {
 		axes[i] = given ? node_axis(node, chosen[i], x->rank) : i;
 		if (touched[axes[i]])
-			node_fail(node, EXIT_INVALID, "%s: axis %" PRId64 " twice", node->type, axes[i]);
+			node_invalid(node, "axis %" PRId64 " twice", axes[i]);
 		touched[axes[i]] = true;
 	}
 	return count;
@@ -127,18 +127,17 @@ static bool resize_of(const struct node *node, struct resize *r)
 	const int64_t *sizes = is_there(node, 3) ? node_in_ints(node, 3, &size_count) : NULL;
 	const float *region = r->coordinates == TF_CROP ? floats_of(node, 1, &region_count) : NULL;
 	if (is_there(node, first ? 1 : 2) == is_there(node, 3))
-		node_fail(node, EXIT_INVALID, "%s takes scales or sizes, one of both is right", node->type);
+		node_invalid(node, " takes scales or sizes, one of both is right");
 	if (r->coordinates == TF_CROP && !is_there(node, 1))
-		node_fail(node, EXIT_INVALID, "%s: tf_crop_and_resize needs a region (input 1)", node->type);
+		node_invalid(node, "tf_crop_and_resize needs a region (input 1)");
 	if ((!scales && !sizes) || (r->coordinates == TF_CROP && !region))
 		return false;
 	int64_t count = axes_of(node, axes);
 	if ((scales ? scale_count : size_count) != count)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " %s for %" PRId64 " dimensions", node->type,
-		        scales ? scale_count : size_count, scales ? "scales" : "sizes", count);
+		node_invalid(node, "%" PRId64 " %s for %" PRId64 " dimensions", scales ? scale_count : size_count,
+		        scales ? "scales" : "sizes", count);
 	if (region && region_count != 2 * count)
-		node_fail(node, EXIT_INVALID, "%s: a region of %" PRId64 " numbers, %" PRId64 " are right", node->type,
-		        region_count, 2 * count);
+		node_invalid(node, "a region of %" PRId64 " numbers, %" PRId64 " are right", region_count, 2 * count);
 	for (int d = 0; d < x->rank; d++) {
 		r->scale[d] = r->end[d] = 1;
 		r->begin[d] = 0;
@@ -149,12 +148,12 @@ static bool resize_of(const struct node *node, struct resize *r)
 	for (int64_t i = 0; i < count; i++) {
 		int64_t d = axes[i], extent = x->dims[d].extent;
 		if (scales ? !(scales[i] > 0) || !(scales[i] < 0x1p32f) : sizes[i] < 0 || sizes[i] > (int64_t)1 << 40)
-			node_fail(node, EXIT_INVALID, "%s: a %s of %g", node->type, scales ? "scale" : "size",
+			node_invalid(node, "a %s of %g", scales ? "scale" : "size",
 			        scales ? (double)scales[i] : (double)sizes[i]);
 		if (region)
 			r->begin[d] = (double)region[i], r->end[d] = (double)region[count + i];
 		if (region && !(fabs(r->begin[d]) < 0x1p32 && fabs(r->end[d]) < 0x1p32))
-			node_fail(node, EXIT_INVALID, "%s: a region from %g to %g", node->type, r->begin[d], r->end[d]);
+			node_invalid(node, "a region from %g to %g", r->begin[d], r->end[d]);
 		r->out[d] = extent < 0 ? -1 : scales ? (int64_t)floorf((float)extent * scales[i]) : sizes[i];
 		r->scale[d] = scales ? (double)scales[i] : extent > 0 ? (double)sizes[i] / (double)extent : 1;
 		common = common < 0 || (policy == NOT_LARGER ? r->scale[d] < common : r->scale[d] > common)
@@ -168,7 +167,7 @@ static bool resize_of(const struct node *node, struct resize *r)
 	}
 	for (int d = 0; d < x->rank; d++)
 		if (x->dims[d].extent == 0 && r->out[d] > 0)
-			node_fail(node, EXIT_INVALID, "%s: dimension %d has no element to take", node->type, d);
+			node_invalid(node, "dimension %d has no element to take", d);
 	return true;
 }
 
@@ -216,7 +215,7 @@ void infer_resize(struct node *node)
 	enum dtype type = infer_number_type(node, 0);
 	modes_of(node, &r);
 	if (type == DTYPE_BOOL && r.mode != NEAREST)
-		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);
+		node_unsupported(node, " of %s is not supported", dtypes[type].text);
 	const struct tensor *x = node->in[0];
 	if (x->rank < 0) {
 		infer_output_unknown(node, 0, type);
@@ -370,10 +369,10 @@ static struct table table_of(const struct node *node, const struct resize *r, in
 	double shrunk = r->antialias && r->scale[d] < 1 ? r->scale[d] : 1, reach = r->mode == LINEAR ? 1 : 2;
 	double taps = r->mode == NEAREST ? 1 : 2 - 2 * (floor(-reach / shrunk) + 1);
 	if (taps * (double)out > entries_most || n > INT32_MAX)
-		node_fail(node, EXIT_LIMIT,
-		        "%s: dimension %d from %" PRId64 " to %" PRId64
+		node_limit(node,
+		        "dimension %d from %" PRId64 " to %" PRId64
 		        " takes a table of %g entries, at most %g are supported",
-		        node->type, d, n, out, taps * (double)out, entries_most);
+		        d, n, out, taps * (double)out, entries_most);
 	struct table table = { .taps = (int64_t)taps, .from = out, .to = 0 };
 	table.places = arena_new_array(arena, int32_t, (size_t)(out * table.taps) + 1);
 	table.weights = arena_new_array(arena, double, (size_t)(out * table.taps) + 1);
@@ -558,8 +557,7 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 		r->scale[d] = r->end[d] = 1;
 		r->begin[d] = 0;
 		if (x->dims[d].extent == 0 && r->out[d] > 0)
-			node_fail(definer->node, EXIT_INVALID, "%s: dimension %d has no element to take",
-			        definer->node->type, d);
+			node_invalid(definer->node, "dimension %d has no element to take", d);
 	}
 	for (int64_t i = 0; i < count; i++) {
 		int d = (int)axes[i];
@@ -694,10 +692,10 @@ static struct runtime_table make_runtime_table(
 	struct runtime_table table = { .least = (int64_t)taps_of(r, (double)(out + 1) / (double)n * (1 + slack)) };
 	double most = taps_of(r, ((double)out - 0.5) / (double)n * (1 - slack));
 	if (most > TAPS_MOST || most * (double)out > entries_most)
-		node_fail(definer->node, EXIT_UNSUPPORTED,
-		        "%s: a scale that is not constant is not supported where it takes more than %d taps (dimension "
+		node_unsupported(definer->node,
+		        "a scale that is not constant is not supported where it takes more than %d taps (dimension "
 		        "%d from %" PRId64 " to %" PRId64 ")",
-		        definer->node->type, TAPS_MOST, d, n, out);
+		        TAPS_MOST, d, n, out);
 	table.most = (int64_t)most;
 	int64_t extents[2] = { out, table.most };
 	const struct index *i = index_var(arena, 0, out), *t = index_var(arena, 1, table.most), *entry[2] = { i, t };
@@ -839,10 +837,10 @@ static void runtime_resize(
 	enum policy policy = policy_of(node);
 	const struct expr *right = real(definer, 1), *common = NULL, *wanted[MAX_RANK];
 	if (definer_elements(definer, by_size ? 3 : scales) != count)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " %s for %" PRId64 " dimensions", node->type,
+		node_invalid(node, "%" PRId64 " %s for %" PRId64 " dimensions",
 		        definer_elements(definer, by_size ? 3 : scales), by_size ? "sizes" : "scales", count);
 	if (region && definer_elements(definer, 1) != 2 * count)
-		node_fail(node, EXIT_INVALID, "%s: a region of %" PRId64 " numbers, %" PRId64 " are right", node->type,
+		node_invalid(node, "a region of %" PRId64 " numbers, %" PRId64 " are right",
 		        definer_elements(definer, 1), 2 * count);
 	for (int d = 0; d < x->rank; d++) {
 		r->out[d] = extents[d];
@@ -850,7 +848,7 @@ static void runtime_resize(
 		r->begin[d] = 0;
 		r->scale_at[d] = r->begin_at[d] = r->end_at[d] = NULL;
 		if (x->extents[d] == 0 && extents[d] > 0)
-			node_fail(node, EXIT_INVALID, "%s: dimension %d has no element to take", node->type, d);
+			node_invalid(node, "dimension %d has no element to take", d);
 	}
 	for (int64_t i = 0; i < count; i++) {
 		int64_t d = axes[i], n = x->extents[d];

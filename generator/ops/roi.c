@@ -12,18 +12,16 @@ static void infer_regions(struct node *node, int columns, int64_t height, int64_
 	const struct tensor *x = node->in[0], *rois = node->in[1];
 	enum dtype type = node->in[0]->type;
 	if (height < 1 || width < 1 || height > INT32_MAX || width > INT32_MAX)
-		node_fail(node, EXIT_INVALID, "%s: regions of %" PRId64 " x %" PRId64 ", at least 1 x 1 is right",
-		        node->type, height, width);
+		node_invalid(node, "regions of %" PRId64 " x %" PRId64 ", at least 1 x 1 is right", height, width);
 	if (x->rank < 0 || rois->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
 	}
 	if (x->rank != 4 || rois->rank != 2 || (dim_is_known(rois->dims[1]) && rois->dims[1].extent != columns))
-		node_fail(node, EXIT_INVALID, "%s: data of 4 dimensions and regions of %d numbers are right",
-		        node->type, columns);
+		node_invalid(node, "data of 4 dimensions and regions of %d numbers are right", columns);
 	for (int d = 2; d < 4; d++)
 		if (x->dims[d].extent == 0)
-			node_fail(node, EXIT_INVALID, "%s: dimension %d of the data has no element", node->type, d);
+			node_invalid(node, "dimension %d of the data has no element", d);
 	infer_output(node, 0, type, 4, (struct dim[]){ rois->dims[0], x->dims[1], dim_of(height), dim_of(width) });
 }
 
@@ -46,7 +44,7 @@ static bool is_max(const struct node *node)
 {
 	const char *mode = attribute_string(node, "mode");
 	if (strcmp(mode, "avg") && strcmp(mode, "max"))
-		node_fail(node, EXIT_INVALID, "%s: mode is \"%s\", avg or max is right", node->type, mode);
+		node_invalid(node, "mode is \"%s\", avg or max is right", mode);
 	return *mode == 'm';
 }
 
@@ -55,9 +53,8 @@ static bool half_pixel(const struct node *node)
 	const char *mode = node_string(
 	        node, "coordinate_transformation_mode", node->since < HAS_PIXELS ? "output_half_pixel" : "half_pixel");
 	if (strcmp(mode, "half_pixel") && strcmp(mode, "output_half_pixel"))
-		node_fail(node, EXIT_INVALID,
-		        "%s: coordinate_transformation_mode is \"%s\", half_pixel or output_half_pixel is right",
-		        node->type, mode);
+		node_invalid(node, "coordinate_transformation_mode is \"%s\", half_pixel or output_half_pixel is right",
+		        mode);
 	return *mode == 'h';
 }
 
@@ -71,15 +68,14 @@ void infer_roi_align(struct node *node)
 		node_fail(node, samples < 0 ? EXIT_INVALID : EXIT_LIMIT,
 		        "%s: sampling_ratio is %" PRId64 ", at most %d is right", node->type, samples, SAMPLES_MOST);
 	if (!samples)
-		node_fail(node, EXIT_UNSUPPORTED,
-		        "%s: samples by each region's size (sampling_ratio 0) that are not constant are not supported",
-		        node->type);
+		node_unsupported(node,
+		        "samples by each region's size (sampling_ratio 0) that are not constant are not supported");
 	const struct tensor *rois = node->in[1], *images = node->in[2];
 	if (images->rank >= 0
 	        && (images->rank != 1
 	                || (rois->rank == 2 && dim_is_known(rois->dims[0]) && dim_is_known(images->dims[0])
 	                        && images->dims[0].extent != rois->dims[0].extent)))
-		node_fail(node, EXIT_INVALID, "%s: one image for each region is right", node->type);
+		node_invalid(node, "one image for each region is right");
 	infer_regions(node, 4, attribute_int(node, "output_height"), attribute_int(node, "output_width"));
 }
 
@@ -161,7 +157,7 @@ void infer_max_roi_pool(struct node *node)
 	const int64_t *shape = node_ints(node, "pooled_shape", &count);
 	infer_least(node, 2);
 	if (count != 2)
-		node_fail(node, EXIT_INVALID, "%s: pooled_shape has %zu numbers, 2 are right", node->type, count);
+		node_invalid(node, "pooled_shape has %zu numbers, 2 are right", count);
 	infer_regions(node, 5, shape[0], shape[1]);
 }
 

@@ -8,14 +8,13 @@ void infer_running(struct node *node)
 	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *axis = node->in[1];
 	if (infer_number_type(node, 0) == DTYPE_BOOL)
-		node_fail(node, EXIT_INVALID, "%s: input 0 is bool, a number is right", node->type);
+		node_invalid(node, "input 0 is bool, a number is right");
 	if (axis->type != DTYPE_NONE && axis->type != DTYPE_I64 && axis->type != DTYPE_I32)
-		node_fail(node, EXIT_INVALID, "%s: the axis is %s, int64 or int32 is right", node->type,
-		        dtypes[axis->type].text);
+		node_invalid(node, "the axis is %s, int64 or int32 is right", dtypes[axis->type].text);
 	infer_scalar(node, 1);
 	const int64_t *at = node_in_ints(node, 1, &count);
 	if (!x->rank)
-		node_fail(node, EXIT_INVALID, "%s: data has 0 dimensions, at least 1 is right", node->type);
+		node_invalid(node, "data has 0 dimensions, at least 1 is right");
 	if (at && x->rank > 0)
 		node_axis(node, *at, x->rank);
 	infer_output_like(node, 0, x);

@@ -26,24 +26,20 @@ static enum reduce reduction_of(const struct node *node)
 		if (strcmp(words[i].name, name) || node->since < words[i].since)
 			continue;
 		if (node->in[0]->type == DTYPE_BOOL && words[i].reduce != REDUCE_LAST)
-			node_fail(node, EXIT_UNSUPPORTED, "%s of bool with reduction %s is not supported", node->type,
-			        name);
+			node_unsupported(node, " of bool with reduction %s is not supported", name);
 		return words[i].reduce;
 	}
-	node_fail(node, EXIT_INVALID, "%s: reduction is %s, none, add, mul%s is right", node->type, name,
-	        node->since >= 18 ? ", max or min" : "");
+	node_invalid(node, "reduction is %s, none, add, mul%s is right", name, node->since >= 18 ? ", max or min" : "");
 }
 
 static void same_dims(const struct node *node, int i, int rank, const struct dim *dims)
 {
 	const struct tensor *x = node_in(node, i);
 	if (x->rank >= 0 && x->rank != rank)
-		node_fail(node, EXIT_INVALID, "%s: input %d has %d dimensions, %d are right", node->type, i, x->rank,
-		        rank);
+		node_invalid(node, "input %d has %d dimensions, %d are right", i, x->rank, rank);
 	for (int d = 0; d < x->rank; d++)
 		if (dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && x->dims[d].extent != dims[d].extent)
-			node_fail(node, EXIT_INVALID,
-			        "%s: dimension %d of input %d is %" PRId64 ", %" PRId64 " is right", node->type, d, i,
+			node_invalid(node, "dimension %d of input %d is %" PRId64 ", %" PRId64 " is right", d, i,
 			        x->dims[d].extent, dims[d].extent);
 }
 
@@ -77,16 +73,15 @@ void infer_scatter_elements(struct node *node)
 	reduction_of(node);
 	if (x->rank >= 0 && at->rank >= 0) {
 		if (x->rank < 1 || x->rank != at->rank)
-			node_fail(node, EXIT_INVALID,
-			        "%s: data has %d dimensions, the indices have %d, as many and at least 1 are right",
-			        node->type, x->rank, at->rank);
+			node_invalid(node,
+			        "data has %d dimensions, the indices have %d, as many and at least 1 are right",
+			        x->rank, at->rank);
 		int axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
 		for (int d = 0; d < x->rank; d++)
 			if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d])
 			        && at->dims[d].extent > x->dims[d].extent)
-				node_fail(node, EXIT_INVALID,
-				        "%s: dimension %d of the indices is %" PRId64 ", data has %" PRId64, node->type,
-				        d, at->dims[d].extent, x->dims[d].extent);
+				node_invalid(node, "dimension %d of the indices is %" PRId64 ", data has %" PRId64, d,
+				        at->dims[d].extent, x->dims[d].extent);
 		same_dims(node, 2, at->rank, at->dims);
 		infer_constant_indices(node, 0, 1, x->dims[axis].extent);
 	}
@@ -128,8 +123,7 @@ static int count_of(const struct node *node)
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	int64_t count = at->dims[at->rank - 1].extent;
 	if (count < 1 || count > x->rank)
-		node_fail(node, EXIT_INVALID, "%s: the indices name %" PRId64 " dimensions, 1 to %d are right",
-		        node->type, count, x->rank);
+		node_invalid(node, "the indices name %" PRId64 " dimensions, 1 to %d are right", count, x->rank);
 	return (int)count;
 }
 
@@ -142,8 +136,8 @@ void infer_scatter_nd(struct node *node)
 	infer_number_type(node, 0);
 	reduction_of(node);
 	if (!x->rank || !at->rank)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, at least 1 are right",
-		        node->type, x->rank, at->rank);
+		node_invalid(
+		        node, "data has %d dimensions, the indices have %d, at least 1 are right", x->rank, at->rank);
 	if (x->rank > 0 && at->rank > 0 && dim_is_known(at->dims[at->rank - 1])) {
 		int count = count_of(node);
 		for (int d = 0; d < at->rank - 1; d++)
@@ -151,8 +145,7 @@ void infer_scatter_nd(struct node *node)
 		for (int d = count; d < x->rank; d++)
 			dims[n++] = x->dims[d];
 		if (n > MAX_RANK)
-			node_fail(node, EXIT_UNSUPPORTED, "%s: updates of %d dimensions, %d at most are supported",
-			        node->type, n, MAX_RANK);
+			node_unsupported(node, "updates of %d dimensions, %d at most are supported", n, MAX_RANK);
 		same_dims(node, 2, n, dims);
 		for (int i = 0; i < count; i++)
 			infer_constant_indices(node, i, count, x->dims[i].extent);
@@ -191,7 +184,7 @@ static int cache_axis(const struct node *node)
 {
 	int axis = (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
 	if (!axis)
-		node_fail(node, EXIT_INVALID, "%s: axis is 0, the batch; another is right", node->type);
+		node_invalid(node, "axis is 0, the batch; another is right");
 	return axis;
 }
 
@@ -199,7 +192,7 @@ static bool is_circular(const struct node *node)
 {
 	const char *mode = attribute_string(node, "mode");
 	if (strcmp(mode, "linear") && strcmp(mode, "circular"))
-		node_fail(node, EXIT_INVALID, "%s: mode is %s, linear or circular is right", node->type, mode);
+		node_invalid(node, "mode is %s, linear or circular is right", mode);
 	return !strcmp(mode, "circular");
 }
 
@@ -217,8 +210,8 @@ void infer_tensor_scatter(struct node *node)
 			dims[axis] = update->dims[axis];
 			if (dim_is_known(x->dims[axis]) && dim_is_known(dims[axis])
 			        && dims[axis].extent > x->dims[axis].extent)
-				node_fail(node, EXIT_INVALID, "%s: %" PRId64 " rows for a cache of %" PRId64,
-				        node->type, dims[axis].extent, x->dims[axis].extent);
+				node_invalid(node, "%" PRId64 " rows for a cache of %" PRId64, dims[axis].extent,
+				        x->dims[axis].extent);
 		}
 		same_dims(node, 1, x->rank, dims);
 		if (from)
@@ -319,10 +312,10 @@ static bool unpooled(const struct node *node, struct dim *dims)
 	bool known = true;
 	count = kernel ? (int64_t)kernel->count : 0;
 	if (count != axes || (strides && (int64_t)strides->count != axes) || (pads && (int64_t)pads->count != 2 * axes))
-		node_fail(node, EXIT_INVALID,
-		        "%s: kernel_shape has %" PRId64 " numbers, one for each of %" PRId64
+		node_invalid(node,
+		        "kernel_shape has %" PRId64 " numbers, one for each of %" PRId64
 		        " axes is right, as of strides and twice of pads",
-		        node->type, count, axes);
+		        count, axes);
 	for (int d = 0; d < x->rank; d++) {
 		dims[d] = x->dims[d];
 		known &= dim_is_known(dims[d]);
@@ -331,13 +324,11 @@ static bool unpooled(const struct node *node, struct dim *dims)
 		int64_t stride = strides ? strides->ints[d - 2] : 1, size = kernel->ints[d - 2],
 		        pad = pads ? pads->ints[d - 2] + pads->ints[d - 2 + axes] : 0;
 		if (stride < 1 || size < 1 || stride > INT32_MAX || size > INT32_MAX || pad < 0 || pad > INT32_MAX)
-			node_fail(node, EXIT_INVALID,
-			        "%s: kernel %" PRId64 ", stride %" PRId64 ", pads %" PRId64 " of axis %d", node->type,
-			        size, stride, pad, d - 2);
+			node_invalid(node, "kernel %" PRId64 ", stride %" PRId64 ", pads %" PRId64 " of axis %d", size,
+			        stride, pad, d - 2);
 		int64_t extent = (dims[d].extent - 1) * stride + size - pad;
 		if (dims[d].extent > INT32_MAX || extent < 0)
-			node_fail(node, EXIT_INVALID, "%s: axis %d would have %" PRId64 " elements", node->type, d - 2,
-			        extent);
+			node_invalid(node, "axis %d would have %" PRId64 " elements", d - 2, extent);
 		dims[d] = dim_of(extent);
 	}
 	return known;
@@ -354,7 +345,7 @@ void infer_max_unpool(struct node *node)
 		return;
 	}
 	if (x->rank < 3)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 3 are right", node->type, x->rank);
+		node_invalid(node, "data has %d dimensions, at least 3 are right", x->rank);
 	same_dims(node, 1, x->rank, x->dims);
 	unpooled(node, dims);
 	const int64_t *extents = node_in_ints(node, 2, &count);
@@ -362,14 +353,13 @@ void infer_max_unpool(struct node *node)
 		for (int d = 2; d < x->rank; d++)
 			dims[d] = dim_unknown;
 	if (extents && count != x->rank)
-		node_fail(node, EXIT_INVALID, "%s: output_shape has %" PRId64 " numbers, %d are right", node->type,
-		        count, x->rank);
+		node_invalid(node, "output_shape has %" PRId64 " numbers, %d are right", count, x->rank);
 	for (int d = 0; extents && d < x->rank; d++) {
 		if (extents[d] < 0
 		        || (dim_is_known(dims[d])
 		                && (d < 2 ? extents[d] != dims[d].extent : extents[d] < dims[d].extent)))
-			node_fail(node, EXIT_INVALID, "%s: output_shape has %" PRId64 " at %d, %s%" PRId64 " is right",
-			        node->type, extents[d], d, d < 2 ? "" : "at least ", dims[d].extent);
+			node_invalid(node, "output_shape has %" PRId64 " at %d, %s%" PRId64 " is right", extents[d], d,
+			        d < 2 ? "" : "at least ", dims[d].extent);
 		dims[d] = dim_of(extents[d]);
 	}
 	infer_output(node, 0, x->type, x->rank, dims);

@@ -31,8 +31,7 @@ static void join_dims(struct node *node, struct dim *dims)
 		outs++;
 	}
 	if (node->outs > outs)
-		node_fail(node, EXIT_INVALID, "%s has %d outputs, %d %s right", node->type, node->outs, outs,
-		        outs == 1 ? "is" : "are");
+		node_invalid(node, " has %d outputs, %d %s right", node->outs, outs, outs == 1 ? "is" : "are");
 	node->in = in;
 	node->ins = ins;
 	node->out = out;

@@ -11,9 +11,8 @@
 /* Of a node whose lists inference did not come to know. */
 void define_list(struct definer *definer)
 {
-	node_fail(definer->node, EXIT_UNSUPPORTED,
-	        "%s of a sequence or optional of which is not known, when the model is compiled, what it holds",
-	        definer->node->type);
+	node_unsupported(definer->node,
+	        " of a sequence or optional of which is not known, when the model is compiled, what it holds");
 }
 
 /* ---- what goes in and out ---- */
@@ -114,7 +113,7 @@ void infer_sequence_construct(struct node *node)
 	enum dtype type = DTYPE_NONE;
 	for (int i = 0; i < node->ins; i++) {
 		if (!node->in[i])
-			node_fail(node, EXIT_INVALID, "%s lacks input %d", node->type, i);
+			node_invalid(node, " lacks input %d", i);
 		want_element(node, i, type);
 		type = type == DTYPE_NONE ? node->in[i]->type : type;
 		list->at[i] = node->in[i];

@@ -113,13 +113,13 @@ static void resolve(const struct node *node, const int64_t *shape, int rank, boo
 	int left = -1;
 	for (int d = 0; d < rank; d++) {
 		if (shape[d] < -1)
-			node_fail(node, EXIT_INVALID, "Reshape: %" PRId64 " in dimension %d", shape[d], d);
+			node_invalid(node, "%" PRId64 " in dimension %d", shape[d], d);
 		if (shape[d] == -1 && left >= 0)
-			node_fail(node, EXIT_INVALID, "Reshape: -1 in dimensions %d and %d, one is right", left, d);
+			node_invalid(node, "-1 in dimensions %d and %d, one is right", left, d);
 		if (shape[d] == -1)
 			left = d;
 		if (shape[d] == 0 && !zero_is_zero && x->rank >= 0 && d >= x->rank)
-			node_fail(node, EXIT_INVALID, "Reshape: 0 in dimension %d keeps one that the data lacks", d);
+			node_invalid(node, "0 in dimension %d keeps one that the data lacks", d);
 		dims[d] = shape[d] == 0 && !zero_is_zero ? x->rank < 0 ? dim_unknown : x->dims[d] : dim_of(shape[d]);
 	}
 	int64_t have = tensor_elements(node->graph->build, x), want = 1;
@@ -129,7 +129,7 @@ static void resolve(const struct node *node, const int64_t *shape, int rank, boo
 		if (!dim_is_known(dims[d]))
 			have = -1;
 		else if (__builtin_mul_overflow(want, dims[d].extent, &want))
-			node_fail(node, EXIT_INVALID, "Reshape: the product of the shape overflows");
+			node_invalid(node, "the product of the shape overflows");
 	}
 	if (left >= 0)
 		dims[left] = dim_unknown;
@@ -137,13 +137,12 @@ static void resolve(const struct node *node, const int64_t *shape, int rank, boo
 		return;
 	if (left >= 0) {
 		if (zero_is_zero && want == 0)
-			node_fail(node, EXIT_INVALID, "Reshape: -1 beside a 0 has no value");
+			node_invalid(node, "-1 beside a 0 has no value");
 		if (want == 0 ? have != 0 : have % want != 0 && !tensor_counted(x))
-			node_fail(node, EXIT_INVALID,
-			        "Reshape: %" PRId64 " elements do not divide into rows of %" PRId64, have, want);
+			node_invalid(node, "%" PRId64 " elements do not divide into rows of %" PRId64, have, want);
 		dims[left] = dim_of(want == 0 ? 0 : have / want);
 	} else if (have != want && !tensor_counted(x)) {
-		node_fail(node, EXIT_INVALID, "Reshape: %" PRId64 " elements into a shape of %" PRId64, have, want);
+		node_invalid(node, "%" PRId64 " elements into a shape of %" PRId64, have, want);
 	}
 }
 
@@ -203,14 +202,13 @@ void define_size_reshape(struct definer *definer)
 	const struct expr *x[MAX_RANK], *numbers[MAX_RANK], *right;
 	int rank = (int)definer_elements(definer, 0), x_rank = definer->node->ins - 1;
 	if (rank > MAX_RANK)
-		node_fail(definer->node, EXIT_LIMIT, "%s to %d dimensions", definer->node->type, rank);
+		node_limit(definer->node, " to %d dimensions", rank);
 	for (int k = 0; k < x_rank; k++)
 		x[k] = definer_element(definer, 1 + k, 0);
 	resolve_late(definer, 0, rank, x_rank, x, numbers, &right);
 	int64_t at = attribute_int(definer->node, "at");
 	if (at < 0 || at >= rank)
-		node_fail(
-		        definer->node, EXIT_INVALID, "%s: dimension %" PRId64 " of %d", definer->node->type, at, rank);
+		node_invalid(definer->node, "dimension %" PRId64 " of %d", at, rank);
 	definer_out_map(definer, 0, numbers[at]);
 }
 
@@ -238,7 +236,7 @@ void infer_reshape(struct node *node)
 		shape = node_ints(node, "shape", &given);
 		count = (int64_t)given;
 		if (!node_attribute(node, "shape"))
-			node_fail(node, EXIT_INVALID, "Reshape lacks the attribute \"shape\"");
+			node_invalid(node, " lacks the attribute \"shape\"");
 	} else {
 		shape = node_in_ints(node, 1, &count);
 		if (!shape)
@@ -258,8 +256,7 @@ void infer_reshape(struct node *node)
 		}
 	}
 	if (count > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "Reshape to %" PRId64 " dimensions, at most %d are supported", count,
-		        MAX_RANK);
+		node_limit(node, " to %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
 	resolve(node, shape, (int)count, attribute_int(node, "allowzero") != 0, dims);
 	infer_output(node, 0, node->in[0]->type, (int)count, dims);
 }
@@ -270,8 +267,7 @@ static void require_sizes(struct definer *definer)
 	const struct tensor *tensor = definer->node->in[0], *y = definer->node->out[0];
 	const struct expr *x[MAX_RANK], *numbers[MAX_RANK], *right;
 	if (definer_elements(definer, 1) != y->rank)
-		node_fail(definer->node, EXIT_INVALID,
-		        "Reshape: the shape has %" PRId64 " numbers, the declared one has %d",
+		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 1), y->rank);
 	for (int d = 0; d < tensor->rank; d++)
 		x[d] = definer_dim(definer, &tensor->dims[d]);
@@ -293,8 +289,7 @@ static void require_shape(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
 	if (definer_elements(definer, 1) != rank)
-		node_fail(definer->node, EXIT_INVALID,
-		        "Reshape: the shape has %" PRId64 " numbers, the declared one has %d",
+		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 1), rank);
 	for (int d = 0; d < rank; d++) {
 		const struct expr *number = definer_element(definer, 1, d), *is = integer(definer, 0);
@@ -320,8 +315,7 @@ void define_reshape(struct definer *definer)
 	const struct tensor *y = definer->node->out[0];
 	if (tensor_is_known(y) && !tensor_counted(y)
 	        && tensor_elements(definer->build, y) != tensor_elements(definer->build, definer->node->in[0]))
-		node_fail(definer->node, EXIT_INVALID,
-		        "Reshape: %" PRId64 " elements into a declared shape of %" PRId64,
+		node_invalid(definer->node, "%" PRId64 " elements into a declared shape of %" PRId64,
 		        tensor_elements(definer->build, definer->node->in[0]), tensor_elements(definer->build, y));
 	bool late = definer->node->since >= 5 && node_in_is_late(definer->node, 1),
 	     counted = tensor_counted(y) || tensor_counted(definer->node->in[0]);
@@ -384,7 +378,7 @@ static void mark_axes(const struct node *node, const int64_t *axes, int64_t coun
 	for (int64_t i = 0; i < count; i++) {
 		int64_t axis = node_axis(node, axes[i], rank);
 		if (marked[axis])
-			node_fail(node, EXIT_INVALID, "%s: axis %" PRId64 " twice", node->type, axis);
+			node_invalid(node, "axis %" PRId64 " twice", axis);
 		marked[axis] = true;
 	}
 }
@@ -396,14 +390,14 @@ static void infer_axes(struct node *node, int sign)
 	struct dim dims[MAX_RANK];
 	bool known = axes && axes->rank >= 0 && (axes->rank == 0 || (axes->rank == 1 && dim_is_known(axes->dims[0])));
 	if (axes && axes->rank > 1)
-		node_fail(node, EXIT_INVALID, "%s: input 1 has %d dimensions, 1 is right", node->type, axes->rank);
+		node_invalid(node, "input 1 has %d dimensions, 1 is right", axes->rank);
 	int64_t count = known ? axes->rank ? axes->dims[0].extent : 1 : 0;
 	if (x->rank < 0 || !known || x->rank + sign * count > MAX_RANK) {
 		infer_output_unknown(node, 0, x->type);
 		return;
 	}
 	if (x->rank + sign * count < 0)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " axes of %d dimensions", node->type, count, x->rank);
+		node_invalid(node, "%" PRId64 " axes of %d dimensions", count, x->rank);
 	for (int d = 0; d < MAX_RANK; d++)
 		dims[d] = dim_unknown;
 	infer_output(node, 0, x->type, x->rank + sign * (int)count, dims);
@@ -419,8 +413,7 @@ static void require_axes(
 	int64_t count = definer_elements(definer, 1);
 	int other = 0;
 	if (count != rank - rank_without)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " axes between %d and %d dimensions", node->type, count,
-		        rank, rank_without);
+		node_invalid(node, "%" PRId64 " axes between %d and %d dimensions", count, rank, rank_without);
 	for (int d = 0; d <= rank; d++) {
 		const struct expr *named = integer(definer, 0);
 		int ones = 0;
@@ -433,7 +426,7 @@ static void require_axes(
 			ones--;
 		if (ones < 0
 		        || (d < rank ? other == rank_without || with[d] != without[other++] : other < rank_without))
-			node_fail(node, EXIT_INVALID, "%s: no axes lead from %s to %s, which is declared", node->type,
+			node_invalid(node, "no axes lead from %s to %s, which is declared",
 			        definer_shape_text(
 			                definer, definer_in(definer, 0)->rank, definer_in(definer, 0)->extents),
 			        definer_shape_text(
@@ -467,8 +460,7 @@ void infer_squeeze(struct node *node)
 	mark_axes(node, axes, count, x->rank, marked);
 	for (int d = 0; d < x->rank; d++) {
 		if (marked[d] && dim_is_known(x->dims[d]) && x->dims[d].extent != 1)
-			node_fail(node, EXIT_INVALID, "Squeeze: dimension %d has %" PRId64 ", 1 is right", d,
-			        x->dims[d].extent);
+			node_invalid(node, "dimension %d has %" PRId64 ", 1 is right", d, x->dims[d].extent);
 		if (all && !dim_is_known(x->dims[d])) {
 			infer_output_unknown(node, 0, x->type);
 			return;
@@ -497,15 +489,14 @@ void infer_unsqueeze(struct node *node)
 	infer_least(node, node->since < 13 ? 1 : 2);
 	const struct tensor *x = node->in[0];
 	if (node->since < 13 && !node_attribute(node, "axes"))
-		node_fail(node, EXIT_INVALID, "Unsqueeze lacks the attribute \"axes\"");
+		node_invalid(node, " lacks the attribute \"axes\"");
 	int64_t count = axes_of(node, &axes);
 	if (x->rank < 0 || count < 0) {
 		infer_axes(node, 1);
 		return;
 	}
 	if (x->rank + count > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "Unsqueeze to %" PRId64 " dimensions, at most %d are supported",
-		        x->rank + count, MAX_RANK);
+		node_limit(node, " to %" PRId64 " dimensions, at most %d are supported", x->rank + count, MAX_RANK);
 	int rank = x->rank + (int)count;
 	mark_axes(node, axes, count, rank, marked);
 	for (int d = 0, from = 0; d < rank; d++)
@@ -530,11 +521,11 @@ static void permutation(const struct node *node, int rank, int *perm)
 	const int64_t *ints = node_ints(node, "perm", &given);
 	bool seen[MAX_RANK] = { false };
 	if (ints && given != (size_t)rank)
-		node_fail(node, EXIT_INVALID, "Transpose: perm has %zu numbers, data has %d dimensions", given, rank);
+		node_invalid(node, "perm has %zu numbers, data has %d dimensions", given, rank);
 	for (int d = 0; d < rank; d++) {
 		int64_t from = ints ? ints[d] : rank - 1 - d;
 		if (from < 0 || from >= rank || seen[from])
-			node_fail(node, EXIT_INVALID, "Transpose: perm is no permutation of 0 … %d", rank - 1);
+			node_invalid(node, "perm is no permutation of 0 … %d", rank - 1);
 		seen[from] = true;
 		perm[d] = (int)from;
 	}
@@ -599,12 +590,11 @@ void infer_expand(struct node *node)
 		return;
 	}
 	if (count > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "Expand to %" PRId64 " dimensions, at most %d are supported", count,
-		        MAX_RANK);
+		node_limit(node, " to %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
 	shape.rank = (int)count;
 	for (int d = 0; d < shape.rank; d++) {
 		if (ints && ints[d] < 0)
-			node_fail(node, EXIT_INVALID, "Expand: %" PRId64 " in dimension %d", ints[d], d);
+			node_invalid(node, "%" PRId64 " in dimension %d", ints[d], d);
 		shape.dims[d] = ints ? dim_of(ints[d]) : size_dim(sizes[d]);
 	}
 	int rank = infer_broadcast(node, 2, (struct tensor *const[2]){ node->in[0], &shape }, dims);
@@ -621,8 +611,8 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 		int64_t have = d < rank - x->rank ? 1 : x->extents[d - rank + x->rank], i = d - rank + count;
 		const struct dim *dim = &definer->node->out[0]->dims[d];
 		if (have != 1 ? have != extents[d] : i < 0 && extents[d] != 1)
-			node_fail(definer->node, EXIT_INVALID,
-			        "Expand: dimension %d is declared %" PRId64 ", data has %" PRId64, d, extents[d], have);
+			node_invalid(definer->node, "dimension %d is declared %" PRId64 ", data has %" PRId64, d,
+			        extents[d], have);
 		if (i < 0)
 			continue;
 		const struct expr *number = definer_element(definer, 1, i),
@@ -631,8 +621,8 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 		        have == extents[d] ? integer_of(definer, SCALAR_or, is, integer_is(definer, number, 1)) : is);
 	}
 	if (count > rank || rank < x->rank)
-		node_fail(definer->node, EXIT_INVALID,
-		        "Expand: the declared shape has %d dimensions, that at run time %" PRId64, rank, count);
+		node_invalid(
+		        definer->node, "the declared shape has %d dimensions, that at run time %" PRId64, rank, count);
 	definer_require(definer, EXIT_INVALID, 0, NULL, all,
 	        "the shape at run time does not expand the data to %s, the declared one",
 	        definer_shape_text(definer, rank, extents));

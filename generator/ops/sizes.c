@@ -333,8 +333,7 @@ void define_size_element(struct definer *definer)
 {
 	int64_t at = attribute_int(definer->node, "at");
 	if (at < 0 || at >= definer_elements(definer, 0))
-		node_fail(definer->node, EXIT_INVALID, "%s: element %" PRId64 " of %" PRId64, definer->node->type, at,
-		        definer_elements(definer, 0));
+		node_invalid(definer->node, "element %" PRId64 " of %" PRId64, at, definer_elements(definer, 0));
 	definer_out_map(definer, 0, definer_element(definer, 0, at));
 }
 

@@ -13,7 +13,7 @@ static struct cut cut_of(const struct node *node, int64_t start, int64_t end, in
 {
 	struct cut cut = { .step = step };
 	if (step == 0)
-		node_fail(node, EXIT_INVALID, "Slice: a step of 0");
+		node_invalid(node, "a step of 0");
 	int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
 	start += start < 0 ? extent : 0;
 	end += end < 0 ? extent : 0;
@@ -49,14 +49,13 @@ static bool cuts_of(const struct node *node, struct cut *cuts, bool *touched)
 	}
 	int64_t count = counts[0];
 	if (counts[1] != count || (numbers[2] && counts[2] != count) || (numbers[3] && counts[3] != count))
-		node_fail(node, EXIT_INVALID,
-		        "Slice: %" PRId64 " starts, %" PRId64 " ends, %" PRId64 " axes, %" PRId64 " steps", count,
+		node_invalid(node, "%" PRId64 " starts, %" PRId64 " ends, %" PRId64 " axes, %" PRId64 " steps", count,
 		        counts[1], counts[2], counts[3]);
 	memset(touched, 0, MAX_RANK * sizeof *touched);
 	for (int64_t i = 0; i < count; i++) {
 		int64_t axis = node_axis(node, numbers[2] ? numbers[2][i] : i, x->rank);
 		if (touched[axis])
-			node_fail(node, EXIT_INVALID, "Slice: axis %" PRId64 " twice", axis);
+			node_invalid(node, "axis %" PRId64 " twice", axis);
 		touched[axis] = true;
 		int64_t step = numbers[3] ? numbers[3][i] : 1, extent = x->dims[axis].extent;
 		if (x->dims[axis].count && node->since >= 10)
@@ -179,7 +178,7 @@ void infer_slice(struct node *node)
 	infer_least(node, node->since < 10 ? 1 : 3);
 	const struct tensor *x = node->in[0];
 	if (node->since < 10 && (!node_attribute(node, "starts") || !node_attribute(node, "ends")))
-		node_fail(node, EXIT_INVALID, "Slice lacks the attributes \"starts\" and \"ends\"");
+		node_invalid(node, " lacks the attributes \"starts\" and \"ends\"");
 	if (x->rank < 0) {
 		infer_output_unknown(node, 0, x->type);
 		return;
@@ -264,9 +263,9 @@ static const struct index *cut_at(struct definer *definer, const struct axes *ax
 		        0, n - 1);
 	by = count > 1 ? by : 1;
 	if (by == 0 || by > n || by < -n || (count - 1) * (by < 0 ? -by : by) > n - 1)
-		node_fail(definer->node, EXIT_INVALID,
-		        "Slice: %" PRId64 " elements of dimension %d are declared, by %" PRId64 " of %" PRId64, count,
-		        d, by, n);
+		node_invalid(definer->node,
+		        "%" PRId64 " elements of dimension %d are declared, by %" PRId64 " of %" PRId64, count, d, by,
+		        n);
 	int64_t reach = (count - 1) * by;
 	return index_add(arena, definer_index(definer, start, reach < 0 ? -reach : 0, n - 1 - (reach > 0 ? reach : 0)),
 	        index_scale(arena, at, by));
@@ -282,15 +281,14 @@ static void slice_at_run_time(struct definer *definer)
 	struct axes axes = { node_in(node, 3) ? 3 : -1, rank, definer_elements(definer, 1) };
 	for (int i = 2; i < 5; i++)
 		if (node_in(node, i) && definer_elements(definer, i) != axes.count)
-			node_fail(node, EXIT_INVALID, "Slice: %" PRId64 " starts, but %" PRId64 " numbers in input %d",
-			        axes.count, definer_elements(definer, i), i);
+			node_invalid(node, "%" PRId64 " starts, but %" PRId64 " numbers in input %d", axes.count,
+			        definer_elements(definer, i), i);
 	if (axes.count > rank)
-		node_fail(node, EXIT_INVALID, "Slice: %" PRId64 " starts of %d dimensions", axes.count, rank);
+		node_invalid(node, "%" PRId64 " starts of %d dimensions", axes.count, rank);
 	const struct expr *right = axes_right(definer, &axes);
 	for (int d = 0; d < rank; d++) {
 		if (extents[d] > x->extents[d])
-			node_fail(node, EXIT_INVALID,
-			        "Slice: dimension %d is declared as %" PRId64 ", data has %" PRId64, d, extents[d],
+			node_invalid(node, "dimension %d is declared as %" PRId64 ", data has %" PRId64, d, extents[d],
 			        x->extents[d]);
 		at[d] = cut_at(definer, &axes, d, &node->in[0]->dims[d], &node->out[0]->dims[d], at[d], &right);
 	}

@@ -487,6 +487,5 @@ bool body_expand(struct bodies *bodies, struct node *node, const struct op *op)
 
 void define_text(struct definer *definer)
 {
-	node_fail(definer->node, EXIT_UNSUPPORTED, "%s of an input whose type or shape depends on data",
-	        definer->node->type);
+	node_unsupported(definer->node, " of an input whose type or shape depends on data");
 }

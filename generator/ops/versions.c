@@ -88,8 +88,8 @@ static void check_type(const struct node *node, const char *what, int i, const s
 	bool any = !types || (!node->is_given && has(word, 'P')); /* what only moves data is made of all types */
 	if (!tensor || tensor->form || tensor->type == DTYPE_NONE || any || types >> tensor->type & 1u)
 		return;
-	node_fail(node, EXIT_INVALID, "%s of opset %d: %s %d is %s, %s is right", node->type, node->since, what, i,
-	        dtypes[tensor->type].text, list_of(node->graph->build->arena, types));
+	node_invalid(node, " of opset %d: %s %d is %s, %s is right", node->since, what, i, dtypes[tensor->type].text,
+	        list_of(node->graph->build->arena, types));
 }
 
 void version_check_inputs(const struct node *node)
@@ -99,7 +99,7 @@ void version_check_inputs(const struct node *node)
 	for (int i = 0; at && i < node->ins; i++) {
 		struct word next = has(word, '+') || has(word, '*') ? word : next_word(&at);
 		if (!next.length)
-			node_fail(node, EXIT_INVALID, "%s of opset %d has no input %d", node->type, node->since, i);
+			node_invalid(node, " of opset %d has no input %d", node->since, i);
 		word = next;
 		bool said = *word.at != '=';
 		int like = said ? has(word, '+') ? 0 : i : word.at[1] - '0';
@@ -120,7 +120,7 @@ void version_check_outputs(const struct node *node)
 	for (int i = 0; i < node->outs; i++) {
 		struct word next = has(word, '+') || has(word, '*') ? word : next_word(&at);
 		if (!next.length)
-			node_fail(node, EXIT_INVALID, "%s of opset %d has no output %d", node->type, node->since, i);
+			node_invalid(node, " of opset %d has no output %d", node->since, i);
 		word = next;
 		check_type(node, "output", i, node->out[i], word);
 	}

@@ -11,12 +11,12 @@ void window_numbers(
 	size_t given;
 	const int64_t *ints = node_ints(node, name, &given);
 	if (given && given != (size_t)count)
-		node_fail(node, EXIT_INVALID, "%s: %s has %zu numbers, %d are right", node->type, name, given, count);
+		node_invalid(node, "%s has %zu numbers, %d are right", name, given, count);
 	for (int d = 0; d < count; d++) {
 		numbers[d] = given ? ints[d] : otherwise;
 		if (numbers[d] < least || numbers[d] > WINDOW_MOST)
-			node_fail(node, EXIT_INVALID, "%s: %s has %" PRId64 ", at least %" PRId64 " is right",
-			        node->type, name, numbers[d], least);
+			node_invalid(
+			        node, "%s has %" PRId64 ", at least %" PRId64 " is right", name, numbers[d], least);
 	}
 }
 
@@ -29,8 +29,7 @@ static enum auto_pad auto_pad_of(const struct node *node)
 	for (size_t i = 0; i < COUNT(names); i++)
 		if (!strcmp(names[i], given))
 			return (enum auto_pad)i;
-	node_fail(node, EXIT_INVALID, "%s: auto_pad is \"%s\", NOTSET, SAME_UPPER, SAME_LOWER or VALID is right",
-	        node->type, given);
+	node_invalid(node, "auto_pad is \"%s\", NOTSET, SAME_UPPER, SAME_LOWER or VALID is right", given);
 }
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -40,9 +39,9 @@ static int64_t slid(const struct node *node, const struct window *window, int d,
 	int64_t reach = (window->kernel[d] - 1) * window->dilation[d] + 1;
 	int64_t room = window->in[d] + window->before[d] + window->after[d] - reach, stride = window->stride[d];
 	if (room < 0)
-		node_fail(node, EXIT_INVALID,
-		        "%s: a window of %" PRId64 " does not fit into %" PRId64 " with pads %" PRId64 " and %" PRId64,
-		        node->type, reach, window->in[d], window->before[d], window->after[d]);
+		node_invalid(node,
+		        "a window of %" PRId64 " does not fit into %" PRId64 " with pads %" PRId64 " and %" PRId64,
+		        reach, window->in[d], window->before[d], window->after[d]);
 	if (!ceil_mode)
 		return room / stride + 1;
 	int64_t out = ceil_div(room, stride) + 1; /* the last window begins inside the data or the pad before it */
@@ -55,16 +54,15 @@ static int read_window(const struct node *node, const struct tensor *data, const
 	int count = window->count = data->rank - 2;
 	size_t given;
 	if (count < 1)
-		node_fail(
-		        node, EXIT_INVALID, "%s: data has %d dimensions, at least 3 are right", node->type, data->rank);
+		node_invalid(node, "data has %d dimensions, at least 3 are right", data->rank);
 	node_ints(node, "kernel_shape", &given);
 	if (!given && !kernel)
-		node_fail(node, EXIT_INVALID, "%s lacks kernel_shape", node->type);
+		node_invalid(node, " lacks kernel_shape");
 	window_numbers(node, "kernel_shape", count, 1, 1, window->kernel);
 	for (int d = 0; kernel && d < count; d++) {
 		if (given && kernel[d] >= 0 && window->kernel[d] != kernel[d])
-			node_fail(node, EXIT_INVALID, "%s: kernel_shape has %" PRId64 ", the weights have %" PRId64,
-			        node->type, window->kernel[d], kernel[d]);
+			node_invalid(node, "kernel_shape has %" PRId64 ", the weights have %" PRId64, window->kernel[d],
+			        kernel[d]);
 		window->kernel[d] = given ? window->kernel[d] : kernel[d];
 	}
 	window_numbers(node, "strides", count, 1, 1, window->stride);
@@ -73,7 +71,7 @@ static int read_window(const struct node *node, const struct tensor *data, const
 	for (int d = 0; d < count; d++)
 		taps *= window->kernel[d] < 0 ? 1 : (double)window->kernel[d];
 	if (taps > taps_most)
-		node_fail(node, EXIT_LIMIT, "%s: a window of %g elements", node->type, taps);
+		node_limit(node, "a window of %g elements", taps);
 	return count;
 }
 
@@ -88,8 +86,7 @@ static bool begin_dimension(const struct node *node, const struct tensor *data, 
 	if (window->in[d] < 0 || window->kernel[d] < 0)
 		return false;
 	if (window->kernel[d] < 1 || window->kernel[d] > WINDOW_MOST || window->in[d] > INT64_MAX / 4)
-		node_fail(node, EXIT_INVALID, "%s: a kernel of %" PRId64 " over %" PRId64, node->type,
-		        window->kernel[d], window->in[d]);
+		node_invalid(node, "a kernel of %" PRId64 " over %" PRId64, window->kernel[d], window->in[d]);
 	return true;
 }
 
@@ -171,10 +168,10 @@ void window_transposed_of(
 		        : same         ? window->in[d] * window->stride[d]
 		                       : full - window->before[d] - window->after[d];
 		if (window->out[d] < 0)
-			node_fail(node, EXIT_INVALID,
-			        "%s: pads %" PRId64 " and %" PRId64 " take more than the %" PRId64
+			node_invalid(node,
+			        "pads %" PRId64 " and %" PRId64 " take more than the %" PRId64
 			        " elements of dimension %d",
-			        node->type, window->before[d], window->after[d], full, 2 + d);
+			        window->before[d], window->after[d], full, 2 + d);
 		if (sized || same) {
 			int64_t pad = full > window->out[d] ? full - window->out[d] : 0;
 			window->before[d] = auto_pad == PAD_SAME_UPPER ? pad / 2 : pad - pad / 2;
