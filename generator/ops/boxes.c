@@ -1,6 +1,6 @@
 /* boxes.c: ingot.Boxes, the boxes that NonMaxSuppression takes: for each class their places, the best score first, then
  * -1.  An order that chooses: a box with too large a share in one that was taken is barred. */
-#include "ops/ops.h"
+#include "ops/words.h"
 
 enum { BOXES, SCORES, LIMIT, OVERLAP, LEAST, THERE, INPUTS };
 
@@ -24,8 +24,6 @@ void infer_boxes(struct node *node)
 	infer_output(node, 0, DTYPE_I64, 3, dims);
 }
 
-#define F(number) expr_number(definer->arena, DTYPE_F32, number)
-#define OF(row, a, b) expr2(definer, SCALAR_##row, a, b)
 #define HOLDS(test) expr_cast(definer->arena, DTYPE_BOOL, test)
 
 /* A box along one of two axes: where it begins and ends. */
@@ -35,59 +33,61 @@ struct side {
 
 static struct side side_of(struct definer *definer, int axis, const struct index *image, const struct index *place)
 {
-	struct definition *boxes = definer_in(definer, BOXES);
-	const struct expr *one = expr_load(definer->arena, boxes,
-	                          (const struct index *[]){ image, place, index_constant(definer->arena, axis) }),
-	                  *two = expr_load(definer->arena, boxes,
-	                          (const struct index *[]){ image, place, index_constant(definer->arena, axis + 2) });
+	struct definition *boxes = IN(BOXES);
+	const struct expr *one = LOAD(boxes, (const struct index *[]){ image, place, CONSTANT(axis) }),
+	                  *two = LOAD(boxes, (const struct index *[]){ image, place, CONSTANT(axis + 2) });
 	if (!attribute_int(definer->node, "center_point_box"))
-		return (struct side){ OF(minimum, one, two), OF(maximum, one, two) };
-	const struct expr *half = OF(mul, two, F(0.5));
-	return (struct side){ OF(sub, one, half), OF(add, one, half) };
+		return (struct side){ expr2(definer, SCALAR_minimum, one, two),
+			expr2(definer, SCALAR_maximum, one, two) };
+	const struct expr *half = MUL(two, NUMBER(DTYPE_F32, 0.5));
+	return (struct side){ SUB(one, half), ADD(one, half) };
 }
 
 static const struct expr *area_of(struct definer *definer, const struct side *sides)
 {
-	return OF(mul, OF(sub, sides[0].to, sides[0].from), OF(sub, sides[1].to, sides[1].from));
+	return MUL(SUB(sides[0].to, sides[0].from), SUB(sides[1].to, sides[1].from));
 }
 
 /* What two boxes share is more of both together than the threshold. */
 static const struct expr *overlaps(struct definer *definer, const struct side *a, const struct side *b)
 {
-	const struct expr *most = node_in(definer->node, OVERLAP) ? definer_element(definer, OVERLAP, 0) : F(0),
+	const struct expr *most = node_in(definer->node, OVERLAP) ? definer_element(definer, OVERLAP, 0)
+	                                                          : NUMBER(DTYPE_F32, 0),
 	                  *shared[2];
 	for (int axis = 0; axis < 2; axis++)
-		shared[axis] = OF(maximum,
-		        OF(sub, OF(minimum, a[axis].to, b[axis].to), OF(maximum, a[axis].from, b[axis].from)), F(0));
-	const struct expr *both = OF(mul, shared[0], shared[1]),
-	                  *all = OF(sub, OF(add, area_of(definer, a), area_of(definer, b)), both);
-	return OF(and, HOLDS(OF(greater, both, F(0))), HOLDS(OF(greater, OF(div, both, all), most)));
+		shared[axis] = expr2(definer, SCALAR_maximum,
+		        SUB(expr2(definer, SCALAR_minimum, a[axis].to, b[axis].to),
+		                expr2(definer, SCALAR_maximum, a[axis].from, b[axis].from)),
+		        NUMBER(DTYPE_F32, 0));
+	const struct expr *both = MUL(shared[0], shared[1]),
+	                  *all = SUB(ADD(area_of(definer, a), area_of(definer, b)), both);
+	return expr2(definer, SCALAR_and, HOLDS(expr2(definer, SCALAR_greater, both, NUMBER(DTYPE_F32, 0))),
+	        HOLDS(expr2(definer, SCALAR_greater, DIV(both, all), most)));
 }
 
 void define_boxes(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
-	struct definition *scores = definer_in(definer, SCORES), *there = definer_in(definer, THERE);
+	struct definition *scores = IN(SCORES), *there = IN(THERE);
 	int64_t extents[MAX_RANK], n = scores->extents[2];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct index *place = index_var(arena, rank, n), *taken = index_var(arena, rank + 1, n),
-	                   *score_at[] = { at[0], at[1], place };
+	const struct index *place = VAR(rank, n), *taken = VAR(rank + 1, n), *score_at[] = { at[0], at[1], place };
 	struct side one[2], other[2];
 	if (!definition_elements(scores) || !extents[2]) {
-		definer_out_map(definer, 0, integer(definer, 0));
+		OUT(0, I(0));
 		return;
 	}
 	for (int axis = 0; axis < 2; axis++) {
 		one[axis] = side_of(definer, axis, at[0], place);
 		other[axis] = side_of(definer, axis, at[0], taken);
 	}
-	const struct expr *score = expr_load(arena, scores, score_at),
-	                  *worth = node_in(node, LEAST) ? HOLDS(OF(greater, score, definer_element(definer, LEAST, 0)))
-	                                                : expr_integer(arena, DTYPE_BOOL, 1);
+	const struct expr *score = LOAD(scores, score_at),
+	                  *worth = node_in(node, LEAST)
+	        ? HOLDS(expr2(definer, SCALAR_greater, score, definer_element(definer, LEAST, 0)))
+	        : WHOLE(DTYPE_BOOL, 1);
 	const struct expr *choice[CHOICES] = {
-		[CHOICE_THERE] = there ? OF(and, worth, expr_load(arena, there, score_at)) : worth,
+		[CHOICE_THERE] = there ? expr2(definer, SCALAR_and, worth, LOAD(there, score_at)) : worth,
 		[CHOICE_BARS] = overlaps(definer, one, other),
 		[CHOICE_MOST] = definer_element(definer, LIMIT, 0),
 	};

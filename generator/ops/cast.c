@@ -1,5 +1,5 @@
 /* cast.c: numbers of one type as numbers of another (Cast, CastLike), and the same bits as another type (BitCast). */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -57,27 +57,21 @@ static int rounding(const struct node *node, enum dtype to)
  * number is the last. */
 static const struct expr *to_steps(struct definer *definer, enum dtype to, const struct expr *x)
 {
-	struct arena *arena = definer->arena;
 	const struct narrow_row *row = &narrows[to];
 	enum dtype type = x->type;
-	const struct expr *zero = expr_number(arena, type, 0), *size = expr1(definer, SCALAR_abs, x), *number = NULL;
+	const struct expr *zero = NUMBER(type, 0), *size = expr1(definer, SCALAR_abs, x), *number = NULL;
 	int exponents = (1 << row->exponent) - 1;
 	for (int e = exponents; e >= 1; e--) { /* as a code has it; below 1 the steps are those of 1 */
 		double step = ldexp(1, e - row->bias - row->mantissa), end = ldexp(1, e + 1 - row->bias);
-		const struct expr *steps = expr1(
-		        definer, SCALAR_round, expr2(definer, SCALAR_mul, size, expr_number(arena, type, 1 / step)));
-		const struct expr *rounded = expr2(definer, SCALAR_mul, steps, expr_number(arena, type, step));
-		number = number ? expr3(definer, SCALAR_where,
-		                 expr2(definer, SCALAR_less, size, expr_number(arena, type, end)), rounded, number)
-		                : rounded;
+		const struct expr *steps = expr1(definer, SCALAR_round, MUL(size, NUMBER(type, 1 / step)));
+		const struct expr *rounded = MUL(steps, NUMBER(type, step));
+		number = number ? WHERE(LESS(size, NUMBER(type, end)), rounded, number) : rounded;
 	}
-	number = expr2(definer, SCALAR_min, number, expr_number(arena, type, (double)narrow_value(to, row->top)));
-	const struct expr *minus = expr1(definer, SCALAR_neg, number),
-	                  *none = expr2(definer, SCALAR_mul, x, zero); /* keeps the sign of 0 */
-	const struct expr *is_zero = expr2(definer, SCALAR_equal, number, zero);
-	number = expr3(definer, SCALAR_where, is_zero, none,
-	        expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, x, zero), minus, number));
-	return expr3(definer, SCALAR_where, expr2(definer, SCALAR_equal, x, x), number, expr_number(arena, type, -0.));
+	number = MIN(number, NUMBER(type, (double)narrow_value(to, row->top)));
+	const struct expr *minus = expr1(definer, SCALAR_neg, number), *none = MUL(x, zero); /* keeps the sign of 0 */
+	const struct expr *is_zero = EQUAL(number, zero);
+	number = WHERE(is_zero, none, WHERE(LESS(x, zero), minus, number));
+	return WHERE(EQUAL(x, x), number, NUMBER(type, -0.));
 }
 
 const struct expr *expr_of_type(struct definer *definer, enum dtype to, int cast, const struct expr *x)
@@ -87,9 +81,8 @@ const struct expr *expr_of_type(struct definer *definer, enum dtype to, int cast
 	if (stored == to)
 		return expr_cast_as(arena, to, cast, x);
 	if (dtype_is_narrow(to))
-		return expr_cast(arena, stored,
-		        to_steps(definer, to,
-		                dtypes[x->type].class == CLASS_FLOAT ? x : expr_cast(arena, DTYPE_F32, x)));
+		return CAST(
+		        stored, to_steps(definer, to, dtypes[x->type].class == CLASS_FLOAT ? x : CAST(DTYPE_F32, x)));
 	return packed_from_code(definer, to,
 	        packed_code(definer, to, x)); /* the low bits stay, as where wider integers become narrower */
 }
@@ -112,9 +105,7 @@ void define_cast(struct definer *definer)
 	const struct index *at[MAX_RANK];
 	enum dtype to = definer->node->out[0]->type;
 	int rank = definer_shape(definer, 0, extents, at);
-	definer_out_map(definer, 0,
-	        expr_of_type(definer, to, rounding(definer->node, to),
-	                definer_load(definer, definer_in(definer, 0), rank, at)));
+	OUT(0, expr_of_type(definer, to, rounding(definer->node, to), definer_load(definer, IN(0), rank, at)));
 }
 
 bool cast_makes_strings(const struct node *node)
@@ -177,5 +168,5 @@ void define_bit_cast(struct definer *definer)
 		x = packed_from_code(definer, to, packed_code(definer, from, x));
 	else
 		x = expr_cast_as(definer->arena, to, to == DTYPE_BOOL || from == DTYPE_BOOL ? 0 : CAST_BITS, x);
-	definer_out_map(definer, 0, x);
+	OUT(0, x);
 }

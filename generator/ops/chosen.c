@@ -1,19 +1,18 @@
 /* chosen.c: as many elements as data say: Compress, NonZero, Unique.  How many there are is what is declared, and a
  * check asks it; where nobody declares it, the extent is a bound, and the node, of the domain `ingot` then, has the
  * count as one more output.  What is chosen is counted along, and its position placed at the count. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 /* ---- shared ---- */
 /* counts[i]: how many of flags[0] … flags[i], an I64 of 0 or 1, are set. */
 static struct definition *counts_of(struct definer *definer, const char *part, struct definition *flags)
 {
-	struct arena *arena = definer->arena;
 	int64_t n = flags->extents[0];
-	const struct index *term = index_var(arena, 1, n);
-	const struct expr *to[1] = { expr_index(arena, term) };
+	const struct index *term = VAR(1, n);
+	const struct expr *to[1] = { POSITION(term) };
 	return definer_scatter(definer, definer_name(definer, part), 1, &n, REDUCE_SUM, true, to, 1, &n, NULL,
-	        n ? expr_load(arena, flags, &term) : integer(definer, 0));
+	        n ? LOAD(flags, &term) : I(0));
 }
 
 static bool counts_on(const struct node *node) { return !strcmp(node->domain, "ingot"); }
@@ -58,12 +57,12 @@ static struct dim chosen_dim(struct node *node, int outs, int by, int64_t bound)
 /* How many there are: what is declared, or output `out`. */
 static void say_count(struct definer *definer, struct definition *counts, int64_t count, int out)
 {
-	const struct index *last = index_constant(definer->arena, counts->extents[0] - 1);
-	const struct expr *all = counts->extents[0] ? expr_load(definer->arena, counts, &last) : integer(definer, 0);
+	const struct index *last = CONSTANT(counts->extents[0] - 1);
+	const struct expr *all = counts->extents[0] ? LOAD(counts, &last) : I(0);
 	if (counts_on(definer->node))
-		definer_out_map(definer, out, all);
+		OUT(out, all);
 	else
-		definer_require(definer, EXIT_INVALID, 0, NULL, integer_is(definer, all, count),
+		REQUIRE(integer_is(definer, all, count),
 		        "%" PRId64 " elements are declared, data choose another number", count);
 }
 
@@ -72,25 +71,22 @@ static void say_count(struct definer *definer, struct definition *counts, int64_
 static struct definition *positions_of(
         struct definer *definer, const char *part, struct definition *flags, struct definition *counts, int64_t count)
 {
-	struct arena *arena = definer->arena;
 	int64_t n = flags->extents[0];
-	const struct index *term = index_var(arena, 1, n);
-	const struct expr *to[1] = {
-		n ? expr2(definer, SCALAR_sub, expr_load(arena, counts, &term), expr_load(arena, flags, &term)) : NULL
-	};
-	return definer_scatter(definer, definer_name(definer, part), 1, &count, REDUCE_LAST, false, to, 1, &n,
-	        integer(definer, 0), expr_index(arena, term));
+	const struct index *term = VAR(1, n);
+	const struct expr *to[1] = { n ? SUB(LOAD(counts, &term), LOAD(flags, &term)) : NULL };
+	return definer_scatter(
+	        definer, definer_name(definer, part), 1, &count, REDUCE_LAST, false, to, 1, &n, I(0), POSITION(term));
 }
 
 static const struct expr *flag(struct definer *definer, const struct expr *x)
 {
-	return expr_cast(definer->arena, DTYPE_I64, expr_cast(definer->arena, DTYPE_BOOL, x));
+	return CAST(DTYPE_I64, CAST(DTYPE_BOOL, x));
 }
 
 static const struct index *at_value(
         struct definer *definer, struct definition *of, const struct index *at, int64_t extent)
 {
-	return definer_index(definer, expr_load(definer->arena, of, &at), 0, extent - 1);
+	return definer_index(definer, LOAD(of, &at), 0, extent - 1);
 }
 
 /* ---- Compress: what a condition chooses along an axis, or of all elements ---- */
@@ -135,22 +131,21 @@ void infer_compress(struct node *node)
 void define_compress(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in_stored(definer, 0), *condition = definer_in(definer, 1);
-	const struct index *at[MAX_RANK], *own[MAX_RANK], *i = index_var(arena, 0, condition->extents[0]);
+	struct definition *x = definer_in_stored(definer, 0), *condition = IN(1);
+	const struct index *at[MAX_RANK], *own[MAX_RANK], *i = VAR(0, condition->extents[0]);
 	int64_t extents[MAX_RANK];
 	bool whole = !node_attribute(definer->node, "axis");
 	int rank = definer_shape(definer, 0, extents, at),
 	    axis = whole ? 0 : (int)node_axis(definer->node, node_int(definer->node, "axis", 0), x->rank);
 	int64_t n = whole ? definition_elements(x) : x->extents[axis];
-	struct definition *flags = definer_map(definer, definer_name(definer, "flags"), 1, condition->extents,
-	        expr_cast(arena, DTYPE_I64, expr_load(arena, condition, &i)));
+	struct definition *flags = PART("flags", 1, condition->extents, CAST(DTYPE_I64, LOAD(condition, &i)));
 	struct definition *counts = counts_of(definer, "counts", flags);
 	say_count(definer, counts, extents[axis], 1);
 	if (extents[axis] > n)
 		node_invalid(definer->node, "%" PRId64 " elements of %" PRId64 " are declared", extents[axis], n);
 	for (int d = 0; d < rank; d++)
 		if (extents[d] == 0) {
-			definer_out_map(definer, 0, expr_number(arena, x->type, 0));
+			OUT(0, NUMBER(x->type, 0));
 			return;
 		}
 	const struct index *place =
@@ -160,7 +155,7 @@ void define_compress(struct definer *definer)
 		index_unflatten(arena, place, x->rank, x->extents, own);
 	else
 		own[axis] = place;
-	definer_out_map(definer, 0, expr_load(arena, x, own));
+	OUT(0, LOAD(x, own));
 }
 
 /* ---- NonZero: the indices of what is not 0, a column for each ---- */
@@ -187,31 +182,30 @@ void infer_non_zero(struct node *node)
 void define_non_zero(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	int64_t extents[2], n = definition_elements(x);
-	const struct index *at[2], *own[MAX_RANK], *i = index_var(arena, 0, n);
+	const struct index *at[2], *own[MAX_RANK], *i = VAR(0, n);
 	const struct expr *body = NULL;
 	definer_shape(definer, 0, extents, at);
 	if (extents[1] > n)
 		node_invalid(definer->node, "%" PRId64 " elements of %" PRId64 " are declared", extents[1], n);
 	if (n)
 		index_unflatten(arena, i, x->rank, x->extents, own);
-	struct definition *flags = definer_map(definer, definer_name(definer, "flags"), 1, &n,
-	        n ? flag(definer, expr_load(arena, x, own)) : integer(definer, 0));
+	struct definition *flags = PART("flags", 1, &n, n ? flag(definer, LOAD(x, own)) : I(0));
 	struct definition *counts = counts_of(definer, "counts", flags);
 	say_count(definer, counts, extents[1], 1);
 	if (extents[1] == 0) {
-		definer_out_map(definer, 0, integer(definer, 0));
+		OUT(0, I(0));
 		return;
 	}
 	index_unflatten(arena,
 	        at_value(definer, positions_of(definer, "positions", flags, counts, extents[1]), at[1], n), x->rank,
 	        x->extents, own);
 	for (int d = x->rank - 1; d >= 0; d--) {
-		const struct expr *one = expr_index(arena, own[d]);
-		body = body ? expr_select(arena, &(struct range){ at[0], d, d + 1 }, 1, one, body) : one;
+		const struct expr *one = POSITION(own[d]);
+		body = body ? SELECT(&(struct range){ at[0], d, d + 1 }, 1, one, body) : one;
 	}
-	definer_out_map(definer, 0, body);
+	OUT(0, body);
 }
 
 /* ---- Unique: each element, or slice along an axis, once; ordered, or as they come first ---- */
@@ -254,7 +248,7 @@ static struct definition *rows_of(struct definer *definer, struct definition *x,
 	for (int d = 0; d < x->rank && !whole; d++)
 		if (d != axis)
 			extents[1] *= others[count++] = x->extents[d];
-	const struct index *i = index_var(arena, 0, extents[0]), *j = index_var(arena, 1, extents[1]);
+	const struct index *i = VAR(0, extents[0]), *j = VAR(1, extents[1]);
 	if (extents[0] == 0 || extents[1] == 0)
 		return NULL;
 	if (whole)
@@ -264,24 +258,22 @@ static struct definition *rows_of(struct definer *definer, struct definition *x,
 		for (int d = 0, k = 0; d < x->rank; d++)
 			own[d] = d == axis ? i : rest[k++];
 	}
-	return definer_map(definer, definer_name(definer, "rows"), 2, extents, expr_load(arena, x, own));
+	return PART("rows", 2, extents, LOAD(x, own));
 }
 
 /* The positions that sort rows: by each column, the last first, stably. */
 static struct definition *row_order(struct definer *definer, struct definition *rows)
 {
-	struct arena *arena = definer->arena;
 	int64_t n = rows->extents[0];
 	struct definition *order = NULL;
 	for (int64_t j = rows->extents[1] - 1; j >= 0; j--) {
-		const struct index *term = index_var(arena, 1, n), *t = index_var(arena, 0, n);
-		const struct index *own[2] = { order ? at_value(definer, order, term, n) : term,
-			index_constant(arena, j) };
-		struct definition *next = definer_order(
-		        definer, definer_name(definer, "order"), 1, &n, false, n, expr_load(arena, rows, own), NULL);
-		order = order ? definer_map(definer, definer_name(definer, "sorted"), 1, &n,
-		                expr_load(arena, order, (const struct index *[]){ at_value(definer, next, t, n) }))
-		              : next;
+		const struct index *term = VAR(1, n), *t = VAR(0, n);
+		const struct index *own[2] = { order ? at_value(definer, order, term, n) : term, CONSTANT(j) };
+		struct definition *next =
+		        definer_order(definer, definer_name(definer, "order"), 1, &n, false, n, LOAD(rows, own), NULL);
+		order = order
+		        ? PART("sorted", 1, &n, LOAD(order, (const struct index *[]){ at_value(definer, next, t, n) }))
+		        : next;
 	}
 	return order;
 }
@@ -289,17 +281,14 @@ static struct definition *row_order(struct definer *definer, struct definition *
 /* Of row t in order, t above 0: whether it is that before it. */
 static const struct expr *is_repeated(struct definer *definer, struct definition *order, struct definition *rows)
 {
-	struct arena *arena = definer->arena;
 	int64_t n = order->extents[0];
-	const struct index *t = index_var(arena, 0, n),
-	                   *before = definer_index(definer, expr_index(arena, index_plus(arena, t, -1)), 0, n - 1),
+	const struct index *t = VAR(0, n), *before = definer_index(definer, POSITION(PLUS(t, -1)), 0, n - 1),
 	                   *own = at_value(definer, order, t, n),
-	                   *previous = definer_index(definer, expr_load(arena, order, &before), 0, n - 1);
+	                   *previous = definer_index(definer, LOAD(order, &before), 0, n - 1);
 	const struct expr *same = NULL;
 	for (int64_t j = 0; j < rows->extents[1]; j++) {
-		const struct index *a[2] = { own, index_constant(arena, j) }, *b[2] = { previous, a[1] };
-		const struct expr *equal = flag(
-		        definer, expr2(definer, SCALAR_equal, expr_load(arena, rows, a), expr_load(arena, rows, b)));
+		const struct index *a[2] = { own, CONSTANT(j) }, *b[2] = { previous, a[1] };
+		const struct expr *equal = flag(definer, EQUAL(LOAD(rows, a), LOAD(rows, b)));
 		same = same ? expr2(definer, SCALAR_and, same, equal) : equal;
 	}
 	return same;
@@ -309,7 +298,7 @@ void define_unique(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	bool whole = !node_attribute(node, "axis"), sorted = attribute_int(node, "sorted") != 0;
 	int axis = whole ? 0 : (int)node_axis(node, node_int(node, "axis", 0), x->rank), first_out = 0;
 	int64_t extents[MAX_RANK], count, n = whole ? definition_elements(x) : x->extents[axis];
@@ -329,32 +318,28 @@ void define_unique(struct definer *definer)
 	if (count < 1 || count > n)
 		node_invalid(node, "%" PRId64 " of %" PRId64 " are declared", count, n);
 	struct definition *order = row_order(definer, rows);
-	const struct index *t = index_var(arena, 0, n), *term = index_var(arena, 1, n), *k = index_var(arena, 0, count);
+	const struct index *t = VAR(0, n), *term = VAR(1, n), *k = VAR(0, count);
 
 	/* In the order of rows: which are the first of their kind, the number of the kind that each is of. */
-	const struct expr *zero = integer(definer, 0), *one = integer(definer, 1),
-	                  *same = n > 1 ? is_repeated(definer, order, rows) : NULL;
+	const struct expr *zero = I(0), *one = I(1), *same = n > 1 ? is_repeated(definer, order, rows) : NULL;
 	const struct range begins = { t, 0, 1 };
-	struct definition *firsts = definer_map(definer, definer_name(definer, "firsts"), 1, &n,
-	        same ? expr_select(arena, &begins, 1, one, expr2(definer, SCALAR_sub, one, same)) : one);
+	struct definition *firsts = PART("firsts", 1, &n, same ? SELECT(&begins, 1, one, SUB(one, same)) : one);
 	struct definition *kinds = counts_of(definer, "kinds", firsts);
 	say_count(definer, kinds, count, 4);
 	struct definition *starts = positions_of(definer, "starts", firsts, kinds, count);
-	struct definition *positions = definer_map(definer, definer_name(definer, "positions"), 1, &count,
-	        expr_load(arena, order, (const struct index *[]){ at_value(definer, starts, k, n) }));
-	const struct expr *kind = expr2(definer, SCALAR_sub, expr_load(arena, kinds, &t), one);
+	struct definition *positions =
+	        PART("positions", 1, &count, LOAD(order, (const struct index *[]){ at_value(definer, starts, k, n) }));
+	const struct expr *kind = SUB(LOAD(kinds, &t), one);
 	if (!sorted) { /* kinds in the order in which they come */
-		const struct expr *to[1] = { expr_load(arena, order, &term) };
+		const struct expr *to[1] = { LOAD(order, &term) };
 		struct definition *come = definer_scatter(definer, definer_name(definer, "come"), 1, &n, REDUCE_LAST,
-		        false, to, 1, &n, zero, expr_load(arena, firsts, &term));
+		        false, to, 1, &n, zero, LOAD(firsts, &term));
 		struct definition *numbers = counts_of(definer, "numbers", come);
 		const struct index *own = definer_index(definer, kind, 0, count - 1);
-		kind = expr2(definer, SCALAR_sub,
-		        expr_load(arena, numbers, (const struct index *[]){ at_value(definer, positions, own, n) }),
-		        one);
+		kind = SUB(LOAD(numbers, (const struct index *[]){ at_value(definer, positions, own, n) }), one);
 		positions = positions_of(definer, "positions", come, numbers, count);
 	}
-	struct definition *numbered = definer_map(definer, definer_name(definer, "numbered"), 1, &n, kind);
+	struct definition *numbered = PART("numbered", 1, &n, kind);
 	if (node_has_out(node, 0)) {
 		const struct index *at[MAX_RANK], *own[MAX_RANK];
 		int rank = definer_shape(definer, 0, extents, at);
@@ -364,14 +349,14 @@ void define_unique(struct definer *definer)
 			index_unflatten(arena, place, x->rank, x->extents, own);
 		else
 			own[axis] = place;
-		definer_out_map(definer, 0, expr_load(arena, x, own));
+		OUT(0, LOAD(x, own));
 	}
 	if (node_has_out(node, 1))
-		definer_out_map(definer, 1, expr_load(arena, positions, &k));
-	const struct expr *to[1] = { expr_load(arena, order, &term) };
+		OUT(1, LOAD(positions, &k));
+	const struct expr *to[1] = { LOAD(order, &term) };
 	if (node_has_out(node, 2))
-		definer_out_scatter(definer, 2, REDUCE_LAST, to, 1, &n, zero, expr_load(arena, numbered, &term));
-	to[0] = expr_load(arena, numbered, &term);
+		definer_out_scatter(definer, 2, REDUCE_LAST, to, 1, &n, zero, LOAD(numbered, &term));
+	to[0] = LOAD(numbered, &term);
 	if (node_has_out(node, 3))
 		definer_out_scatter(definer, 3, REDUCE_SUM, to, 1, &n, zero, one);
 }

@@ -1,5 +1,5 @@
 /* constants.c: numbers out of nothing: Constant, ConstantOfShape, Shape; OneHot, EyeLike, Range. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -116,7 +116,7 @@ void infer_constant_of_shape(struct node *node)
 void define_constant_of_shape(struct definer *definer)
 {
 	const struct tensor *fill = fill_of(definer->node);
-	const struct expr *all = integer(definer, 1);
+	const struct expr *all = I(1);
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
 	bool late = node_in_is_late(definer->node, 0);
@@ -124,14 +124,12 @@ void define_constant_of_shape(struct definer *definer)
 		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 0), rank);
 	for (int d = 0; late && d < rank; d++)
-		all = integer_of(definer, SCALAR_and, all,
-		        integer_of(definer, SCALAR_equal, definer_element(definer, 0, d),
-		                definer_dim(definer, &definer->node->out[0]->dims[d])));
+		all = I_AND(all,
+		        I_EQUAL(definer_element(definer, 0, d), definer_dim(definer, &definer->node->out[0]->dims[d])));
 	definer_require_dims(definer);
-	definer_require(definer, EXIT_INVALID, 0, NULL, all, "the shape at run time is not %s, the declared one",
-	        definer_shape_text(definer, rank, extents));
+	REQUIRE(all, "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
 	if (!fill) {
-		definer_out_map(definer, 0, expr_number(definer->arena, DTYPE_F32, 0));
+		OUT(0, NUMBER(DTYPE_F32, 0));
 		return;
 	}
 	int64_t zero[MAX_RANK] = { 0 };
@@ -139,7 +137,7 @@ void define_constant_of_shape(struct definer *definer)
 	        dtype_stored(fill->type), 0, zero,
 	        dtype_stored(fill->type) == fill->type ? fill->data
 	                                               : packed_constant(definer->arena, fill->type, fill->data, 1));
-	definer_out_map(definer, 0, expr_load(definer->arena, one, NULL));
+	OUT(0, LOAD(one, NULL));
 }
 
 /* ---- Shape: constant as soon as the dims are known ---- */
@@ -195,17 +193,15 @@ void define_shape(struct definer *definer)
 	const struct node *node = definer->node;
 	const struct tensor *x = node->in[0];
 	if (node->ins > 1) {
-		const struct index *k = index_var(definer->arena, 0, node->out[0]->dims[0].extent);
-		const struct expr *body = integer(definer, 0);
+		const struct index *k = VAR(0, node->out[0]->dims[0].extent);
+		const struct expr *body = I(0);
 		int64_t from = attribute_int(node, "start"),
 		        to = from + (from < 0 ? x->rank : 0) + node->out[0]->dims[0].extent;
 		for (int64_t d = from + (from < 0 ? x->rank : 0), i = 0, in = 1; d < to; d++, i++)
-			body = expr_select(definer->arena, &(struct range){ k, i, i + 1 }, 1,
-			        x->dims[d].count ? definer_element(definer, (int)in, 0)
-			                         : integer(definer, x->dims[d].extent),
-			        body),
+			body = SELECT(&(struct range){ k, i, i + 1 }, 1,
+			        x->dims[d].count ? definer_element(definer, (int)in, 0) : I(x->dims[d].extent), body),
 			in += x->dims[d].count != NULL;
-		definer_out_map(definer, 0, body);
+		OUT(0, body);
 		return;
 	}
 	if (!definer->node->out[0]->data)
@@ -302,49 +298,37 @@ static const struct expr *hit_in_floats(struct definer *definer, struct definiti
 	for (int64_t i = 0; i < depth; i++)
 		steps[i] = (float)i;
 	index_vars(arena, each, indices->rank, indices->extents);
-	const struct expr *index = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, each));
-	index = expr2(definer, SCALAR_add, index,
-	        expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, expr_integer(arena, DTYPE_I64, 0)),
-	                expr_integer(arena, DTYPE_I64, depth)));
-	index = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, index, expr_integer(arena, DTYPE_I64, -1)),
-	        expr_integer(arena, DTYPE_I64, depth));
-	struct definition *places = definer_map(definer, definer_name(definer, "places"), indices->rank,
-	        indices->extents, expr_cast(arena, DTYPE_F32, index));
+	const struct expr *index = CAST(DTYPE_I64, LOAD(indices, each));
+	index = ADD(index, MUL(LESS(index, WHOLE(DTYPE_I64, 0)), WHOLE(DTYPE_I64, depth)));
+	index = MIN(MAX(index, WHOLE(DTYPE_I64, -1)), WHOLE(DTYPE_I64, depth));
+	struct definition *places = PART("places", indices->rank, indices->extents, CAST(DTYPE_F32, index));
 	struct definition *all =
 	        define_constant(definer->program, definer_name(definer, "steps"), DTYPE_F32, 1, &depth, steps);
-	return expr2(definer, SCALAR_equal, expr_load(arena, places, own), expr_load(arena, all, at));
+	return EQUAL(LOAD(places, own), LOAD(all, at));
 }
 
 void define_one_hot(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *indices = definer_in(definer, 0), *values = definer_in(definer, 2);
-	const struct index *at[MAX_RANK], *own[MAX_RANK],
-	        *which[2] = { index_constant(arena, 0), index_constant(arena, 1) };
+	struct definition *indices = IN(0), *values = IN(2);
+	const struct index *at[MAX_RANK], *own[MAX_RANK], *which[2] = { CONSTANT(0), CONSTANT(1) };
 	int64_t extents[MAX_RANK], depth;
 	double number;
 	int rank = definer_shape(definer, 0, extents, at);
 	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
 	if (!number_in(definer->node, 1, &number, &depth)) { /* what is declared */
 		depth = extents[axis];
-		definer_require(definer, EXIT_INVALID, 0, NULL,
-		        integer_is(definer, expr_cast(arena, DTYPE_I64, definer_element(definer, 1, 0)), depth),
+		REQUIRE(integer_is(definer, CAST(DTYPE_I64, definer_element(definer, 1, 0)), depth),
 		        "a depth of %" PRId64 ", as declared, is right", depth);
 	}
 	for (int d = 0; d < rank; d++)
 		if (d != axis)
 			own[d - (d > axis)] = at[d];
-	const struct expr *index = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, own)),
-	                  *here = expr_index(arena, at[axis]);
-	const struct expr *below = expr2(
-	        definer, SCALAR_add, index, expr_integer(arena, DTYPE_I64, depth)); /* what an index below 0 means */
+	const struct expr *index = CAST(DTYPE_I64, LOAD(indices, own)), *here = POSITION(at[axis]);
+	const struct expr *below = ADD(index, WHOLE(DTYPE_I64, depth)); /* what an index below 0 means */
 	const struct expr *hit = values->type == DTYPE_F32 && depth > 0 && depth <= STEPS_MOST
 	        ? hit_in_floats(definer, indices, depth, own, &at[axis])
-	        : expr2(definer, SCALAR_max, expr2(definer, SCALAR_equal, index, here),
-	                expr2(definer, SCALAR_equal, below, here));
-	definer_out_map(definer, 0,
-	        expr3(definer, SCALAR_where, expr_cast(arena, values->type, hit), expr_load(arena, values, &which[1]),
-	                expr_load(arena, values, &which[0])));
+	        : MAX(EQUAL(index, here), EQUAL(below, here));
+	OUT(0, WHERE(CAST(values->type, hit), LOAD(values, &which[1]), LOAD(values, &which[0])));
 }
 
 /* ---- EyeLike ---- */
@@ -367,16 +351,13 @@ void infer_eye_like(struct node *node)
 
 void define_eye_like(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], k = attribute_int(definer->node, "k");
 	definer_shape(definer, 0, extents, at);
 	enum dtype type = dtype_stored(definer->node->out[0]->type);
 	bool none = k <= -extents[0] || k >= extents[1];
-	struct range diagonal = { index_add(arena, at[1], index_scale(arena, at[0], -1)), none ? 0 : k,
-		none ? 0 : k + 1 };
-	definer_out_map(
-	        definer, 0, expr_select(arena, &diagonal, 1, expr_number(arena, type, 1), expr_number(arena, type, 0)));
+	struct range diagonal = { SUM(at[1], SCALE(at[0], -1)), none ? 0 : k, none ? 0 : k + 1 };
+	OUT(0, SELECT(&diagonal, 1, NUMBER(type, 1), NUMBER(type, 0)));
 }
 
 /* ---- Range: start, start + delta …, below the limit ---- */
@@ -442,30 +423,23 @@ void infer_range(struct node *node)
 /* How many numbers they make, an I64, or a double where they are floats; *right: delta is one that makes them. */
 static const struct expr *steps_of(struct definer *definer, const struct expr **right)
 {
-	struct arena *arena = definer->arena;
 	const struct expr *start = definer_element(definer, 0, 0), *limit = definer_element(definer, 1, 0),
 	                  *delta = definer_element(definer, 2, 0);
 	if (dtypes[start->type].class == CLASS_FLOAT) {
-		start = expr_cast(arena, DTYPE_F64, start);
-		limit = expr_cast(arena, DTYPE_F64, limit);
-		delta = expr_cast(arena, DTYPE_F64, delta);
-		*right = expr2(
-		        definer, SCALAR_less, expr_number(arena, DTYPE_F64, 0), expr1(definer, SCALAR_abs, delta));
-		return expr1(definer, SCALAR_ceil,
-		        expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, limit, start), delta));
+		start = CAST(DTYPE_F64, start);
+		limit = CAST(DTYPE_F64, limit);
+		delta = CAST(DTYPE_F64, delta);
+		*right = LESS(NUMBER(DTYPE_F64, 0), expr1(definer, SCALAR_abs, delta));
+		return expr1(definer, SCALAR_ceil, DIV(SUB(limit, start), delta));
 	}
-	const struct expr *up = integer_of(definer, SCALAR_less, integer(definer, 0), delta),
-	                  *none = integer(definer, 0), *one = expr_integer(arena, DTYPE_U64, 1);
+	const struct expr *up = I_LESS(I(0), delta), *none = I(0), *one = WHOLE(DTYPE_U64, 1);
 	const struct expr *low = integer_where(definer, up, start, limit),
 	                  *high = integer_where(definer, up, limit, start); /* exactly, in 64 bits without a sign */
-	const struct expr *span = expr_cast(arena, DTYPE_U64, integer_of(definer, SCALAR_sub, high, low));
-	const struct expr *step = expr_cast(
-	        arena, DTYPE_U64, integer_where(definer, up, delta, integer_of(definer, SCALAR_sub, none, delta)));
-	const struct expr *steps = expr2(
-	        definer, SCALAR_add, expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, span, one), step), one);
+	const struct expr *span = CAST(DTYPE_U64, I_SUB(high, low));
+	const struct expr *step = CAST(DTYPE_U64, integer_where(definer, up, delta, I_SUB(none, delta)));
+	const struct expr *steps = ADD(DIV(SUB(span, one), step), one);
 	*right = integer_is(definer, integer_is(definer, delta, 0), 0);
-	return integer_where(
-	        definer, integer_of(definer, SCALAR_less, low, high), expr_cast(arena, DTYPE_I64, steps), none);
+	return integer_where(definer, I_LESS(low, high), CAST(DTYPE_I64, steps), none);
 }
 
 /* A start, limit or delta that comes at run time makes as many elements as are declared. */
@@ -473,14 +447,12 @@ static void declared_range(struct definer *definer, int64_t count)
 {
 	const struct expr *right, *steps = steps_of(definer, &right);
 	if (steps->type == DTYPE_F64)
-		right = expr2(definer, SCALAR_mul,
-		        expr2(definer, count ? SCALAR_equal : SCALAR_less_equal, steps,
-		                expr_number(definer->arena, DTYPE_F64, (double)count)),
+		right = MUL(expr2(definer, count ? SCALAR_equal : SCALAR_less_equal, steps,
+		                    NUMBER(DTYPE_F64, (double)count)),
 		        right);
 	else
-		right = integer_of(definer, SCALAR_and, integer_is(definer, steps, count), right);
-	definer_require(definer, EXIT_INVALID, 0, NULL, right,
-	        "a start, limit and delta that make the declared %" PRId64 " elements are right", count);
+		right = I_AND(integer_is(definer, steps, count), right);
+	REQUIRE(right, "a start, limit and delta that make the declared %" PRId64 " elements are right", count);
 }
 
 void infer_size_range(struct node *node) { infer_as_size(node, 3, 3); }
@@ -488,24 +460,20 @@ void infer_size_range(struct node *node) { infer_as_size(node, 3, 3); }
 /* Of floats -1 where they are too many for any bound, or not a number; delta 0 is such a one. */
 void define_size_range(struct definer *definer)
 {
-	const struct expr *right, *steps = steps_of(definer, &right), *none = integer(definer, -1);
+	const struct expr *right, *steps = steps_of(definer, &right), *none = I(-1);
 	if (steps->type == DTYPE_F64) {
-		const struct expr *zero = expr_number(definer->arena, DTYPE_F64, 0),
-		                  *most = expr_number(definer->arena, DTYPE_F64, 0x1p40);
-		const struct expr *fits =
-		        expr2(definer, SCALAR_mul, right, expr2(definer, SCALAR_less_equal, steps, most));
-		steps = expr_cast(definer->arena, DTYPE_I64,
-		        expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, steps, zero), most));
-		right = expr_cast(definer->arena, DTYPE_I64, fits);
+		const struct expr *zero = NUMBER(DTYPE_F64, 0), *most = NUMBER(DTYPE_F64, 0x1p40);
+		const struct expr *fits = MUL(right, expr2(definer, SCALAR_less_equal, steps, most));
+		steps = CAST(DTYPE_I64, MIN(MAX(steps, zero), most));
+		right = CAST(DTYPE_I64, fits);
 	}
-	definer_out_map(definer, 0, integer_where(definer, right, steps, none));
+	OUT(0, integer_where(definer, right, steps, none));
 }
 
 void define_range(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *start = definer_in(definer, 0), *delta = definer_in(definer, 2);
-	const struct index *at[MAX_RANK], *first = index_constant(arena, 0);
+	struct definition *start = IN(0), *delta = IN(2);
+	const struct index *at[MAX_RANK], *first = CONSTANT(0);
 	int64_t extents[MAX_RANK], whole;
 	double number;
 	definer_shape(definer, 0, extents, at);
@@ -517,8 +485,6 @@ void define_range(struct definer *definer)
 				declared_range(definer, extents[0]);
 			break;
 		}
-	const struct expr *steps = expr_cast(arena, start->type, expr_index(arena, at[0]));
-	definer_out_map(definer, 0,
-	        expr2(definer, SCALAR_add, expr_load(arena, start, &first),
-	                expr2(definer, SCALAR_mul, steps, expr_load(arena, delta, &first))));
+	const struct expr *steps = CAST(start->type, POSITION(at[0]));
+	OUT(0, ADD(LOAD(start, &first), MUL(steps, LOAD(delta, &first))));
 }

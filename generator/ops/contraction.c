@@ -1,6 +1,6 @@
 /* contraction.c: sums of products: Conv, ConvTranspose, MatMul, Gemm; ConvInteger and MatMulInteger, of bytes in int32.
  * The order of a sum's terms is part of its meaning: ascending k; for a convolution kh, kw, then the channel. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 /* An element as a factor: as it is, or with `widen` less its zero point (NULL: 0) in int32. */
@@ -9,8 +9,8 @@ static const struct expr *factor(
 {
 	if (!widen)
 		return element;
-	element = expr_cast(definer->arena, DTYPE_I32, element);
-	return zero ? expr2(definer, SCALAR_sub, element, expr_cast(definer->arena, DTYPE_I32, zero)) : element;
+	element = CAST(DTYPE_I32, element);
+	return zero ? SUB(element, CAST(DTYPE_I32, zero)) : element;
 }
 
 /* ---- Conv ---- */
@@ -86,7 +86,7 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 {
 	struct arena *arena = definer->arena;
 	struct convolution conv;
-	struct definition *x = definer_in(definer, 0), *w = definer_in(definer, 1);
+	struct definition *x = IN(0), *w = IN(1);
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK], *w_at[MAX_RANK];
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	convolution_of(definer->node, &conv);
@@ -94,27 +94,26 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 	for (int d = 0; d < count; d++)
 		reduced[d] = conv.window.kernel[d];
 	reduced[count] = w->extents[1];
-	const struct index *channel = index_var(arena, rank + count, reduced[count]);
+	const struct index *channel = VAR(rank + count, reduced[count]);
 	w_at[0] = at[1];
 	w_at[1] = channel;
 	for (int d = 0; d < count; d++)
-		w_at[2 + d] = index_var(arena, rank + d, reduced[d]);
+		w_at[2 + d] = VAR(rank + d, reduced[d]);
 	x_at[0] = at[0];
 	x_at[1] = channel_of(arena, &conv, at[1], extents[1], channel, reduced[count]);
 	const struct expr *zero_x = zeros && zeros[0] ? definer_load(definer, zeros[0], 0, NULL) : NULL;
 	const struct expr *zero_w = zeros && zeros[1] ? definer_load(definer, zeros[1], 1, &at[1]) : NULL;
 	const struct expr *data =
-	        window_load(definer, &conv.window, x, x_at, 2, rank, zero_x ? zero_x : expr_number(arena, x->type, 0));
-	const struct expr *start = bias ? expr_load(arena, bias, &at[1]) : NULL;
+	        window_load(definer, &conv.window, x, x_at, 2, rank, zero_x ? zero_x : NUMBER(x->type, 0));
+	const struct expr *start = bias ? LOAD(bias, &at[1]) : NULL;
 	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM,
 	        count + 1, reduced, start,
-	        expr2(definer, SCALAR_mul, factor(definer, data, zeros, zero_x),
-	                factor(definer, expr_load(arena, w, w_at), zeros, zero_w)));
+	        MUL(factor(definer, data, zeros, zero_x), factor(definer, LOAD(w, w_at), zeros, zero_w)));
 	mark_batch(sum, 1);
 	definer_out(definer, 0, sum);
 }
 
-void define_convolution(struct definer *definer) { define_conv(definer, definer_in(definer, 2), NULL); }
+void define_convolution(struct definer *definer) { define_conv(definer, IN(2), NULL); }
 
 /* ---- ConvInteger ---- */
 void infer_convolution_integer(struct node *node)
@@ -134,7 +133,7 @@ void infer_convolution_integer(struct node *node)
 
 void define_convolution_integer(struct definer *definer)
 {
-	define_conv(definer, NULL, (struct definition *[]){ definer_in(definer, 2), definer_in(definer, 3) });
+	define_conv(definer, NULL, (struct definition *[]){ IN(2), IN(3) });
 }
 
 /* ---- ConvTranspose: y[o] = sum of x[i] w[k] with i*stride + k*dilation = o + before ---- */
@@ -206,26 +205,22 @@ static int64_t first_tap(const struct window *window, int d, int64_t phase)
 static struct definition *phase_weights(
         struct definer *definer, const struct convolution *conv, struct definition *w, bool apart)
 {
-	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
 	struct range ranges[MAX_RANK];
 	int64_t outs = w->extents[1], each = w->extents[0] / conv->group,
 	        extents[MAX_RANK] = { outs * conv->group, each };
-	const struct index *out = index_var(arena, 0, extents[0]), *channel = index_var(arena, 1, each);
-	at[0] = index_add(arena, outs ? index_scale(arena, index_div(arena, out, outs), each) : out, channel);
-	at[1] = outs ? index_mod(arena, out, outs) : out;
+	const struct index *out = VAR(0, extents[0]), *channel = VAR(1, each);
+	at[0] = SUM(outs ? SCALE(QUOTIENT(out, outs), each) : out, channel);
+	at[1] = outs ? REST(out, outs) : out;
 	for (int d = 0; d < conv->window.count; d++) {
 		struct phases phases = phases_of(&conv->window, d, apart);
 		extents[2 + d] = phases.taps * phases.phases;
-		const struct index *place = index_var(arena, 2 + d, extents[2 + d]);
-		at[2 + d] = index_add(arena, index_div(arena, place, phases.taps),
-		        index_plus(arena, index_scale(arena, index_mod(arena, place, phases.taps), -phases.phases),
-		                phases.phases * (phases.taps - 1)));
+		const struct index *place = VAR(2 + d, extents[2 + d]);
+		at[2 + d] = SUM(QUOTIENT(place, phases.taps),
+		        PLUS(SCALE(REST(place, phases.taps), -phases.phases), phases.phases * (phases.taps - 1)));
 		ranges[d] = (struct range){ at[2 + d], 0, w->extents[2 + d] };
 	}
-	return definer_map(definer, definer_name(definer, "phases"), w->rank, extents,
-	        expr_select(
-	                arena, ranges, conv->window.count, expr_load(arena, w, at), expr_number(arena, w->type, 0)));
+	return PART("phases", w->rank, extents, SELECT(ranges, conv->window.count, LOAD(w, at), NUMBER(w->type, 0)));
 }
 
 /* Places of the data that the results of a phase stand for: how many, and the first. */
@@ -249,15 +244,13 @@ struct taps {
 static struct definition *sum_of_taps(struct definer *definer, const char *name, int rank, const int64_t *over,
         struct definition *w, const struct taps *taps)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *bias = definer_in(definer, 2);
-	const struct expr *data = expr_select(arena, taps->ranges, taps->range_count, expr_load(arena, x, taps->x_at),
-	        expr_number(arena, x->type, 0));
+	struct definition *x = IN(0), *bias = IN(2);
+	const struct expr *data = SELECT(taps->ranges, taps->range_count, LOAD(x, taps->x_at), NUMBER(x->type, 0));
 	struct definition *sum = definer_reduction(definer, name, rank, over, REDUCE_SUM, x->rank - 1, taps->reduced,
 	        taps->start    ? taps->start
-	                : bias ? expr_load(arena, bias, &taps->w_at[0])
+	                : bias ? LOAD(bias, &taps->w_at[0])
 	                       : NULL,
-	        expr2(definer, SCALAR_mul, data, expr_load(arena, w, taps->w_at)));
+	        MUL(data, LOAD(w, taps->w_at)));
 	mark_batch(sum, 1);
 	return sum;
 }
@@ -311,13 +304,12 @@ static bool phases_are_whole(const struct convolution *conv, const int64_t *exte
 static const struct expr *phase_biases(
         struct definer *definer, int columns, const int64_t *extents, const struct index *const *at)
 {
-	struct definition *bias = definer_in(definer, 2);
-	const struct index *out = index_var(definer->arena, columns - 1, extents[columns - 1]);
+	struct definition *bias = IN(2);
+	const struct index *out = VAR(columns - 1, extents[columns - 1]);
 	if (!bias || bias->source != SOURCE_CONSTANT)
 		return NULL;
-	struct definition *each = definer_map(
-	        definer, definer_name(definer, "biases"), columns, extents, expr_load(definer->arena, bias, &out));
-	return expr_load(definer->arena, each, at);
+	struct definition *each = PART("biases", columns, extents, LOAD(bias, &out));
+	return LOAD(each, at);
 }
 
 /* Whether places are counted from the first result on, not from the first that a phase stands for: with an odd pad both
@@ -341,20 +333,16 @@ static struct definition *places_there(
 {
 	if (!results)
 		return NULL;
-	const struct expr *last = integer_of(
-	                          definer, SCALAR_add, definer_size(definer, results), integer(definer, before - 1)),
-	                  *places = integer_of(definer, SCALAR_add,
-	                          integer_of(definer, SCALAR_div, last, integer(definer, stride)), integer(definer, 1));
-	return definer_map(definer, definer_name(definer, "places"), 0, NULL,
-	        integer_of(definer, SCALAR_min, places, integer(definer, most)));
+	const struct expr *last = I_ADD(definer_size(definer, results), I(before - 1)),
+	                  *places = I_ADD(I_DIV(last, I(stride)), I(1));
+	return PART("places", 0, NULL, I_MIN(places, I(most)));
 }
 
 static void define_phases(struct definer *definer, const struct convolution *conv, struct definition *w,
         const int64_t *extents, const struct index *const *at)
 {
-	struct arena *arena = definer->arena;
 	const struct window *window = &conv->window;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct index *from_at[MAX_RANK], *column_at[MAX_RANK];
 	int64_t over[MAX_RANK] = { extents[0] }, each_column[MAX_RANK], first;
 	int count = window->count, rank = 2 + count, columns = 0;
@@ -364,9 +352,9 @@ static void define_phases(struct definer *definer, const struct convolution *con
 	for (int d = 0; d < count; d++)
 		rank += window->stride[d] > 1;
 	taps.reduced[count] = w->extents[1];
-	taps.x_at[0] = index_var(arena, 0, extents[0]);
+	taps.x_at[0] = VAR(0, extents[0]);
 	from_at[0] = at[0];
-	taps.x_at[1] = taps.w_at[1] = index_var(arena, rank + count, w->extents[1]);
+	taps.x_at[1] = taps.w_at[1] = VAR(rank + count, w->extents[1]);
 	for (int d = 0, v = 1; d < count; d++) {
 		int64_t stride = window->stride[d], dilation = window->dilation[d], before = window->before[d],
 		        each = phases_of(window, d, true).taps;
@@ -375,34 +363,33 @@ static void define_phases(struct definer *definer, const struct convolution *con
 			over[v] = (extents[2 + d] + stride - 1) / stride;
 		int64_t ahead = from_first ? 0 : before - first * stride;
 		ends[v] = places_there(definer, definer->node->out[0]->dims[2 + d].count, ahead, stride, over[v]);
-		const struct index *tap = index_var(arena, rank + d, each), *from = index_plus(arena, at[2 + d], ahead),
-		                   *place = index_plus(arena, index_var(arena, v, over[v]), first);
+		const struct index *tap = VAR(rank + d, each), *from = PLUS(at[2 + d], ahead),
+		                   *place = PLUS(VAR(v, over[v]), first);
 		taps.reduced[d] = each;
-		from_at[v++] = index_div(arena, from, stride);
+		from_at[v++] = QUOTIENT(from, stride);
 		taps.w_at[2 + d] = tap;
 		if (stride > 1) {
-			const struct index *phase = index_var(arena, v, stride);
+			const struct index *phase = VAR(v, stride);
 			each_column[columns] = over[v] = stride;
 			column_at[columns++] = phase;
-			from_at[v++] = index_mod(arena, from, stride);
+			from_at[v++] = REST(from, stride);
 			if (from_first && before % 2) { /* results 0, 1: phases 1, 0; 1 is of the next place */
-				place = index_add(arena, place, phase);
-				phase = index_plus(arena, index_scale(arena, phase, -1), 1);
+				place = SUM(place, phase);
+				phase = PLUS(SCALE(phase, -1), 1);
 			}
-			taps.w_at[2 + d] = index_add(arena, index_scale(arena, phase, each), tap);
+			taps.w_at[2 + d] = SUM(SCALE(phase, each), tap);
 		}
-		taps.x_at[2 + d] = index_add(
-		        arena, index_plus(arena, place, -dilation * (each - 1)), index_scale(arena, tap, dilation));
+		taps.x_at[2 + d] = SUM(PLUS(place, -dilation * (each - 1)), SCALE(tap, dilation));
 		taps.ranges[d] = (struct range){ taps.x_at[2 + d], 0, x->extents[2 + d] };
 	}
 	over[rank - 1] = extents[1];
 	from_at[rank - 1] = at[1];
-	taps.w_at[0] = column_at[columns] = index_var(arena, rank - 1, extents[1]);
+	taps.w_at[0] = column_at[columns] = VAR(rank - 1, extents[1]);
 	each_column[columns++] = extents[1];
 	taps.start = from_first ? NULL : phase_biases(definer, columns, each_column, column_at);
 	struct definition *sum = sum_of_taps(definer, definer_name(definer, "phases"), rank, over, w, &taps);
 	memcpy(sum->ends, ends, sizeof ends);
-	definer_out_map(definer, 0, expr_load(arena, sum, from_at));
+	OUT(0, LOAD(sum, from_at));
 }
 
 /* ---- phases that differ in their taps: a sum for each ---- */
@@ -438,15 +425,15 @@ static struct definition *phase_sum(struct definer *definer, const struct convol
 {
 	struct arena *arena = definer->arena;
 	const struct window *window = &conv->window;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	int count = window->count, rank = 2 + count;
 	int64_t over[MAX_RANK] = { x->extents[0] };
 	struct taps taps = { .range_count = count };
 	over[rank - 1] = outs;
 	taps.reduced[count] = w->extents[1];
-	taps.w_at[0] = index_var(arena, rank - 1, outs);
-	taps.w_at[1] = index_var(arena, rank + count, w->extents[1]);
-	taps.x_at[0] = index_var(arena, 0, over[0]);
+	taps.w_at[0] = VAR(rank - 1, outs);
+	taps.w_at[1] = VAR(rank + count, w->extents[1]);
+	taps.x_at[0] = VAR(0, over[0]);
 	taps.x_at[1] = channel_of(arena, conv, taps.w_at[0], outs, taps.w_at[1], w->extents[1]);
 	for (int d = 0; d < count; d++) {
 		struct phases phases = phases_of(window, d, true);
@@ -461,11 +448,10 @@ static struct definition *phase_sum(struct definer *definer, const struct convol
 		        / window->stride[d];
 		taps.reduced[d] = each;
 		over[1 + d] = places->count[d];
-		const struct index *tap = index_var(arena, rank + d, each);
-		taps.w_at[2 + d] = index_plus(arena, tap, own * phases.taps + phases.taps - each);
-		taps.x_at[2 + d] = index_add(arena,
-		        index_plus(arena, index_var(arena, 1 + d, over[1 + d]), first + from - step * (each - 1)),
-		        index_scale(arena, tap, step));
+		const struct index *tap = VAR(rank + d, each);
+		taps.w_at[2 + d] = PLUS(tap, own * phases.taps + phases.taps - each);
+		taps.x_at[2 + d] =
+		        SUM(PLUS(VAR(1 + d, over[1 + d]), first + from - step * (each - 1)), SCALE(tap, step));
 		taps.ranges[d] = (struct range){ taps.x_at[2 + d], 0, x->extents[2 + d] };
 	}
 	return sum_of_taps(definer, definer_name(definer, "phase"), rank, over, w, &taps);
@@ -475,40 +461,37 @@ static struct definition *phase_sum(struct definer *definer, const struct convol
 static void define_each_phase(struct definer *definer, const struct convolution *conv, struct definition *w,
         const int64_t *extents, const struct index *const *at)
 {
-	struct arena *arena = definer->arena;
 	const struct window *window = &conv->window;
-	struct definition *bias = definer_in(definer, 2);
+	struct definition *bias = IN(2);
 	int count = window->count, rank = 2;
 	const struct places places = places_of(window, extents);
 	int64_t over[MAX_RANK] = { extents[0], extents[1] }, phase[MAX_RANK] = { 0 };
 	const struct index *sum_at[MAX_RANK], *from_at[MAX_RANK] = { at[0], at[1] };
 	struct range ranges[MAX_RANK];
-	sum_at[0] = index_var(arena, 0, extents[0]);
-	sum_at[count + 1] = index_var(arena, 1, extents[1]);
+	sum_at[0] = VAR(0, extents[0]);
+	sum_at[count + 1] = VAR(1, extents[1]);
 	for (int d = 0; d < count; d++) {
 		int64_t stride = window->stride[d];
 		over[rank] = places.count[d];
-		const struct index *from =
-		        index_plus(arena, at[2 + d], places.from_first ? 0 : window->before[d] % stride);
-		sum_at[1 + d] = index_var(arena, rank, over[rank]);
-		from_at[rank++] = index_div(arena, from, stride);
-		ranges[d].at = index_var(arena, rank, stride);
+		const struct index *from = PLUS(at[2 + d], places.from_first ? 0 : window->before[d] % stride);
+		sum_at[1 + d] = VAR(rank, over[rank]);
+		from_at[rank++] = QUOTIENT(from, stride);
+		ranges[d].at = VAR(rank, stride);
 		over[rank] = stride;
-		from_at[rank++] = index_mod(arena, from, stride);
+		from_at[rank++] = REST(from, stride);
 	}
-	const struct expr *none = bias ? expr_load(arena, bias, &sum_at[count + 1]) : expr_number(arena, w->type, 0),
-	                  *all = NULL;
+	const struct expr *none = bias ? LOAD(bias, &sum_at[count + 1]) : NUMBER(w->type, 0), *all = NULL;
 	for (int d = count - 1; d >= 0;) {
 		struct definition *sum = phase_sum(definer, conv, phase, &places, w, extents[1]);
-		const struct expr *own = sum ? expr_load(arena, sum, sum_at) : none;
+		const struct expr *own = sum ? LOAD(sum, sum_at) : none;
 		for (int k = 0; k < count; k++)
 			ranges[k].to = (ranges[k].from = first_result(window, &places, k, phase[k])) + 1;
-		all = all ? expr_select(arena, ranges, count, own, all) : own;
+		all = all ? SELECT(ranges, count, own, all) : own;
 		for (d = count - 1; d >= 0 && ++phase[d] == window->stride[d]; d--)
 			phase[d] = 0;
 	}
-	struct definition *beside = definer_map(definer, definer_name(definer, "phases_beside"), rank, over, all);
-	definer_out_map(definer, 0, expr_load(arena, beside, from_at));
+	struct definition *beside = PART("phases_beside", rank, over, all);
+	OUT(0, LOAD(beside, from_at));
 }
 
 /* The sum itself, of each output over the taps that may meet it. */
@@ -517,35 +500,32 @@ static void define_taps(struct definer *definer, const struct convolution *conv,
 {
 	struct arena *arena = definer->arena;
 	const struct window *window = &conv->window;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	int count = window->count;
 	struct taps taps = { .range_count = 0 };
 	taps.reduced[count] = w->extents[1];
 	taps.w_at[0] = at[1];
-	taps.w_at[1] = index_var(arena, rank + count, w->extents[1]);
+	taps.w_at[1] = VAR(rank + count, w->extents[1]);
 	taps.x_at[0] = at[0];
 	taps.x_at[1] = channel_of(arena, conv, at[1], extents[1], taps.w_at[1], w->extents[1]);
 	for (int d = 0; d < count; d++) {
 		struct phases phases = phases_of(window, d, false);
 		int64_t stride = window->stride[d], dilation = window->dilation[d];
 		taps.reduced[d] = phases.taps;
-		const struct index *tap = index_var(arena, rank + d, phases.taps),
-		                   *from = index_plus(arena, at[2 + d], window->before[d]);
-		const struct index *back =
-		        index_plus(arena, index_scale(arena, tap, dilation), -dilation * (phases.taps - 1));
+		const struct index *tap = VAR(rank + d, phases.taps), *from = PLUS(at[2 + d], window->before[d]);
+		const struct index *back = PLUS(SCALE(tap, dilation), -dilation * (phases.taps - 1));
 		struct range *meets = &taps.ranges[taps.range_count];
 		if (phases.phases < stride) {
-			from = index_add(arena, from, back);
-			*meets = (struct range){ index_mod(arena, from, stride), 0, 1 };
-			taps.x_at[2 + d] = index_div(arena, from, stride);
+			from = SUM(from, back);
+			*meets = (struct range){ REST(from, stride), 0, 1 };
+			taps.x_at[2 + d] = QUOTIENT(from, stride);
 			taps.w_at[2 + d] = tap;
 		} else {
-			const struct index *phase = index_mod(arena, from, stride),
-			                   *step = index_plus(
-			                           arena, index_scale(arena, tap, -stride), stride * (phases.taps - 1));
-			*meets = (struct range){ index_add(arena, phase, step), 0, window->kernel[d] };
-			taps.x_at[2 + d] = index_add(arena, index_div(arena, from, stride), back);
-			taps.w_at[2 + d] = index_add(arena, index_scale(arena, phase, phases.taps), tap);
+			const struct index *phase = REST(from, stride),
+			                   *step = PLUS(SCALE(tap, -stride), stride * (phases.taps - 1));
+			*meets = (struct range){ SUM(phase, step), 0, window->kernel[d] };
+			taps.x_at[2 + d] = SUM(QUOTIENT(from, stride), back);
+			taps.w_at[2 + d] = SUM(SCALE(phase, phases.taps), tap);
 		}
 		meets[1] = (struct range){ taps.x_at[2 + d], 0, x->extents[2 + d] };
 		taps.range_count += 2;
@@ -567,29 +547,28 @@ static bool is_one_place(const struct convolution *conv, const struct definition
 static void define_one_place(struct definer *definer, const struct convolution *conv, const struct index *const *at)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *w = definer_in(definer, 1), *bias = definer_in(definer, 2);
+	struct definition *x = IN(0), *w = IN(1), *bias = IN(2);
 	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK];
 	int64_t over[2] = { x->extents[0], definition_elements(w) / w->extents[0] };
-	const struct index *column = index_var(arena, 1, over[1]);
-	x_at[0] = index_var(arena, 0, over[0]);
-	x_at[1] = w_at[0] = index_var(arena, 2, x->extents[1]);
+	const struct index *column = VAR(1, over[1]);
+	x_at[0] = VAR(0, over[0]);
+	x_at[1] = w_at[0] = VAR(2, x->extents[1]);
 	index_unflatten(arena, column, w->rank - 1, w->extents + 1, w_at + 1);
 	for (int d = 0; d < conv->window.count; d++)
-		x_at[2 + d] = index_constant(arena, 0);
+		x_at[2 + d] = CONSTANT(0);
 	struct definition *each = NULL;
 	if (bias) {
-		const struct index *out = index_div(arena, index_var(arena, 0, over[1]), over[1] / w->extents[1]);
-		each = definer_map(definer, definer_name(definer, "biases"), 1, over + 1, expr_load(arena, bias, &out));
+		const struct index *out = QUOTIENT(VAR(0, over[1]), over[1] / w->extents[1]);
+		each = PART("biases", 1, over + 1, LOAD(bias, &out));
 	}
 	struct definition *sum = definer_reduction(definer, definer_name(definer, "taps"), 2, over, REDUCE_SUM, 1,
-	        &x->extents[1], each ? expr_load(arena, each, &column) : NULL,
-	        expr2(definer, SCALAR_mul, expr_load(arena, x, x_at), expr_load(arena, w, w_at)));
+	        &x->extents[1], each ? LOAD(each, &column) : NULL, MUL(LOAD(x, x_at), LOAD(w, w_at)));
 	mark_batch(sum, 1);
 	w_at[1] = at[1];
 	for (int d = 0; d < conv->window.count; d++)
-		w_at[2 + d] = index_plus(arena, at[2 + d], conv->window.before[d]);
+		w_at[2 + d] = PLUS(at[2 + d], conv->window.before[d]);
 	const struct index *own[] = { at[0], index_flatten(arena, w->rank - 1, w_at + 1, w->extents + 1) };
-	definer_out_map(definer, 0, expr_load(arena, sum, own));
+	OUT(0, LOAD(sum, own));
 }
 
 void define_convolution_transposed(struct definer *definer)
@@ -598,9 +577,9 @@ void define_convolution_transposed(struct definer *definer)
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	transposed_of(definer->node, &conv);
-	struct definition *w = definer_in(definer, 1);
+	struct definition *w = IN(1);
 	int rank = definer_shape(definer, 0, extents, at);
-	if (is_one_place(&conv, definer_in(definer, 0))) {
+	if (is_one_place(&conv, IN(0))) {
 		define_one_place(definer, &conv, at);
 		return;
 	}
@@ -670,13 +649,12 @@ void infer_matmul(struct node *node)
 
 static void define_product(struct definer *definer, struct definition *bias, struct definition *const *zeros)
 {
-	struct arena *arena = definer->arena;
-	struct definition *a = definer_in(definer, 0), *b = definer_in(definer, 1);
+	struct definition *a = IN(0), *b = IN(1);
 	struct matmul m = matmul_of(a->rank, b->rank);
 	const struct index *at[MAX_RANK], *a_at[MAX_RANK], *b_at[MAX_RANK];
 	int64_t extents[MAX_RANK], terms = a->extents[a->rank - 1];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct index *k = index_var(arena, rank, terms);
+	const struct index *k = VAR(rank, terms);
 	for (int d = 0; d < m.a_batch; d++)
 		a_at[d] = at[m.batch - m.a_batch + d];
 	for (int d = 0; d < m.b_batch; d++)
@@ -686,23 +664,23 @@ static void define_product(struct definer *definer, struct definition *bias, str
 	a_at[a->rank - 1] = b_at[m.b_vector ? 0 : b->rank - 2] = k;
 	if (!m.b_vector)
 		b_at[b->rank - 1] = at[rank - 1];
-	const struct expr *start = bias ? expr_load(arena, bias, &at[rank - 1]) : NULL;
+	const struct expr *start = bias ? LOAD(bias, &at[rank - 1]) : NULL;
 	const struct expr *zero_a = NULL,
 	                  *zero_b = zeros && zeros[1] ? definer_load(definer, zeros[1], b->rank, b_at) : NULL;
 	if (zeros && zeros[0]) /* one for each row, or as A has them */
 		zero_a = zeros[0]->rank == 1 && !m.a_vector ? definer_load(definer, zeros[0], 1, &a_at[a->rank - 2])
 		                                            : definer_load(definer, zeros[0], a->rank, a_at);
-	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, 1,
-	        &terms, start,
-	        expr2(definer, SCALAR_mul, factor(definer, definer_load(definer, a, a->rank, a_at), zeros, zero_a),
-	                factor(definer, definer_load(definer, b, b->rank, b_at), zeros, zero_b)));
+	struct definition *sum =
+	        definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, start,
+	                MUL(factor(definer, definer_load(definer, a, a->rank, a_at), zeros, zero_a),
+	                        factor(definer, definer_load(definer, b, b->rank, b_at), zeros, zero_b)));
 	mark_batch(sum, (1u << (m.b_vector ? rank : rank - 1)) - 1); /* all but the columns */
 	if (sum->reduced)                                            /* what is there of both, else 0: counts.c */
 		sum->reduced_counts[0] = definer_count(definer, definer->node->in[0]->dims[a->rank - 1].count);
 	definer_out(definer, 0, sum);
 }
 
-void define_matmul(struct definer *definer) { define_product(definer, definer_in(definer, 2), NULL); }
+void define_matmul(struct definer *definer) { define_product(definer, IN(2), NULL); }
 
 /* ---- MatMulInteger ---- */
 /* One zero point, one for each row of A or column of B, or with A's or B's dimensions and 1 for the terms. */
@@ -733,7 +711,7 @@ void infer_matmul_integer(struct node *node)
 
 void define_matmul_integer(struct definer *definer)
 {
-	define_product(definer, NULL, (struct definition *[]){ definer_in(definer, 2), definer_in(definer, 3) });
+	define_product(definer, NULL, (struct definition *[]){ IN(2), IN(3) });
 }
 
 /* ---- Gemm: alpha A' B' + beta C ---- */
@@ -766,24 +744,23 @@ void infer_gemm(struct node *node)
 
 void define_gemm(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
-	struct definition *a = definer_in(definer, 0), *b = definer_in(definer, 1), *c = definer_in(definer, 2);
+	struct definition *a = IN(0), *b = IN(1), *c = IN(2);
 	double alpha = attribute_float(node, "alpha"), beta = attribute_float(node, "beta");
 	bool a_transposed = attribute_int(node, "transA") != 0, b_transposed = attribute_int(node, "transB") != 0;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], terms = a->extents[!a_transposed];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct index *k = index_var(arena, rank, terms);
+	const struct index *k = VAR(rank, terms);
 	const struct index *a_at[2] = { a_transposed ? k : at[0], a_transposed ? at[0] : k },
 	                   *b_at[2] = { b_transposed ? at[1] : k, b_transposed ? k : at[1] };
 	const struct expr *start = NULL;
 	if (c && beta != 0) {
 		start = definer_load(definer, c, rank, at);
 		if (beta != 1)
-			start = expr2(definer, SCALAR_mul, expr_number(arena, c->type, beta), start);
+			start = MUL(NUMBER(c->type, beta), start);
 	}
-	const struct expr *product = expr2(definer, SCALAR_mul, expr_load(arena, a, a_at), expr_load(arena, b, b_at));
+	const struct expr *product = MUL(LOAD(a, a_at), LOAD(b, b_at));
 	const char *name = node->out[0]->name;
 	struct definition *sum = definer_reduction(definer, alpha == 1 ? name : definer_name(definer, "product"), rank,
 	        extents, REDUCE_SUM, 1, &terms, alpha == 1 ? start : NULL, product);
@@ -792,13 +769,13 @@ void define_gemm(struct definer *definer)
 		definer_out(definer, 0, sum);
 		return;
 	}
-	const struct expr *y = expr_load(arena, sum, at), *factor = expr_number(arena, a->type, alpha);
+	const struct expr *y = LOAD(sum, at), *factor = NUMBER(a->type, alpha);
 	bool is_float = dtypes[a->type].class == CLASS_FLOAT;
 	if (!start)
-		y = expr2(definer, SCALAR_mul, factor, y);
+		y = MUL(factor, y);
 	else if (is_float)
-		y = expr3(definer, SCALAR_fma, factor, y, start);
+		y = FMA(factor, y, start);
 	else
-		y = expr2(definer, SCALAR_add, expr2(definer, SCALAR_mul, factor, y), start);
-	definer_out_map(definer, 0, y);
+		y = ADD(MUL(factor, y), start);
+	OUT(0, y);
 }

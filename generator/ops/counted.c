@@ -1,6 +1,6 @@
 /* counted.c: in front of a node that reads dims that are bounds: ingot.Counted puts a value behind a count,
  * ingot.CountedAll behind all, and ingot.Agree asks that two counts are one. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 /* ---- what is there, and a value behind it ---- */
@@ -14,18 +14,15 @@ void infer_counted(struct node *node)
 /* Of one variable along an axis of this count: 1 where it is there, 0 behind; one for all that ask. */
 struct definition *definer_mask(struct definer *definer, const struct tensor *count, int64_t extent, enum dtype type)
 {
-	struct arena *arena = definer->arena;
 	const struct program *program = definer->program;
 	struct definition *masks = definer_count(definer, count);
 	for (size_t k = program->all.count; masks && k-- > (size_t)masks->number;)
 		if (program->all.at[k]->masks == masks && program->all.at[k]->extents[0] == extent
 		        && program->all.at[k]->type == type && !program->all.at[k]->branch)
 			return program->all.at[k];
-	const struct index *i = index_var(arena, 0, extent),
-	                   *size = definer_index(definer, definer_size(definer, count), 0, extent);
-	const struct range before = { index_add(arena, i, index_scale(arena, size, -1)), -extent, 0 };
-	struct definition *there = definer_map(definer, definer_name(definer, "there"), 1, &extent,
-	        expr_select(arena, &before, 1, expr_number(arena, type, 1), expr_number(arena, type, 0)));
+	const struct index *i = VAR(0, extent), *size = definer_index(definer, definer_size(definer, count), 0, extent);
+	const struct range before = { SUM(i, SCALE(size, -1)), -extent, 0 };
+	struct definition *there = PART("there", 1, &extent, SELECT(&before, 1, NUMBER(type, 1), NUMBER(type, 0)));
 	there->masks = masks;
 	return there;
 }
@@ -33,9 +30,8 @@ struct definition *definer_mask(struct definer *definer, const struct tensor *co
 static const struct expr *there_or(struct definer *definer, struct definition *x, const struct index *const *at,
         const struct tensor *count, int axis, const struct expr *value)
 {
-	const struct expr *there =
-	        expr_load(definer->arena, definer_mask(definer, count, x->extents[axis], x->type), &at[axis]);
-	return expr3(definer, SCALAR_where, there, expr_load(definer->arena, x, at), value);
+	const struct expr *there = LOAD(definer_mask(definer, count, x->extents[axis], x->type), &at[axis]);
+	return WHERE(there, LOAD(x, at), value);
 }
 
 struct definition *definer_there(
@@ -43,22 +39,19 @@ struct definition *definer_there(
 {
 	const struct index *at[MAX_RANK];
 	index_vars(definer->arena, at, x->rank, x->extents);
-	return !count ? x
-	              : definer_map(definer, definer_name(definer, "terms"), x->rank, x->extents,
-	                      there_or(definer, x, at, count, axis, value));
+	return !count ? x : PART("terms", x->rank, x->extents, there_or(definer, x, at, count, axis, value));
 }
 
 void define_counted(struct definer *definer)
 {
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct node *node = definer->node;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int axis = (int)attribute_int(node, "axis");
 	definer_shape(definer, 0, extents, at);
-	const struct expr *value = node_in(node, 2)
-	        ? expr_cast(definer->arena, x->type, definer_element(definer, 2, 0))
-	        : expr_number(definer->arena, x->type, attribute_float(node, "value"));
+	const struct expr *value = node_in(node, 2) ? CAST(x->type, definer_element(definer, 2, 0))
+	                                            : NUMBER(x->type, attribute_float(node, "value"));
 	struct definition *there = definer_map(
 	        definer, node->out[0]->name, x->rank, extents, there_or(definer, x, at, node->in[1], axis, value));
 	definer_out(definer, 0, there);
@@ -165,9 +158,7 @@ void infer_agree(struct node *node)
 void define_agree(struct definer *definer)
 {
 	const struct node *node = definer->node;
-	definer_require(definer, EXIT_INVALID, 0, NULL,
-	        integer_of(
-	                definer, SCALAR_equal, definer_size(definer, node->in[1]), definer_size(definer, node->in[2])),
+	REQUIRE(I_EQUAL(definer_size(definer, node->in[1]), definer_size(definer, node->in[2])),
 	        "dimension %" PRId64 " of %s is not as large as what stands beside it", attribute_int(node, "axis"),
 	        node->in[0]->name);
 	definer_out(definer, 0, definer_in_stored(definer, 0));

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include "ops/ops.h"
+#include "ops/words.h"
 
 /* ---- which tensor is which definition, and which float stands for a narrow one: a hash table of pointers, at most
  * half full ---- */
@@ -130,21 +130,20 @@ struct definition *definer_count(struct definer *definer, const struct tensor *c
 
 const struct expr *definer_size(struct definer *definer, const struct tensor *count)
 {
-	return expr_load(definer->arena, definition_of(definer, count, definer->node->where), NULL);
+	return LOAD(definition_of(definer, count, definer->node->where), NULL);
 }
 
 const struct expr *definer_dim(struct definer *definer, const struct dim *dim)
 {
-	return dim->count ? definer_size(definer, dim->count) : integer(definer, dim->extent);
+	return dim->count ? definer_size(definer, dim->count) : I(dim->extent);
 }
 
 const struct expr *definer_flatten(
         struct definer *definer, int rank, const struct index *const *at, const struct expr *const *actual)
 {
-	const struct expr *flat = rank ? expr_index(definer->arena, at[0]) : integer(definer, 0);
+	const struct expr *flat = rank ? POSITION(at[0]) : I(0);
 	for (int d = 1; d < rank; d++)
-		flat = integer_of(definer, SCALAR_add, integer_of(definer, SCALAR_mul, flat, actual[d]),
-		        expr_index(definer->arena, at[d]));
+		flat = I_ADD(I_MUL(flat, actual[d]), POSITION(at[d]));
 	return flat;
 }
 
@@ -167,7 +166,7 @@ struct definition *definer_in(struct definer *definer, int i)
 	struct definition *wide = recall(definer, stored);
 	if (!wide) {
 		wide = definer_map(definer, arena_printf(definer->arena, "%s_float", stored->name), stored->rank,
-		        stored->extents, expr_cast(definer->arena, DTYPE_F32, expr_load_own(definer->arena, stored)));
+		        stored->extents, CAST(DTYPE_F32, expr_load_own(definer->arena, stored)));
 		remember(definer, stored, wide);
 	}
 	return wide;
@@ -205,7 +204,7 @@ static const struct expr *narrowed(struct definer *definer, enum dtype type, con
 	struct moving m = { type, expr->type == DTYPE_F32 };
 	struct rewriter moving = { .arena = definer->arena, .expr = moved, .index = index_stays, .user = &m };
 	const struct expr *move = m.fits ? rewrite_expr(&moving, expr) : NULL;
-	return m.fits ? move : expr_cast(definer->arena, type, expr);
+	return m.fits ? move : CAST(type, expr);
 }
 
 void definer_out(struct definer *definer, int i, struct definition *definition)
@@ -232,7 +231,7 @@ int definer_shape(struct definer *definer, int i, int64_t *extents, const struct
 	const struct tensor *tensor = definer->node->out[i];
 	known_extents(definer, tensor, definer->node->where, extents);
 	for (int d = 0; at && d < tensor->rank; d++)
-		at[d] = index_var(definer->arena, d, extents[d]);
+		at[d] = VAR(d, extents[d]);
 	return tensor->rank;
 }
 
@@ -250,7 +249,7 @@ static const struct expr *body_or_zero(
 {
 	for (int d = 0; d < rank; d++)
 		if (extents[d] == 0)
-			return expr_number(definer->arena, body->type, 0);
+			return NUMBER(body->type, 0);
 	return body;
 }
 
@@ -289,10 +288,8 @@ struct definition *definer_as(struct definer *definer, struct definition *of, en
 {
 	const struct index *at[MAX_RANK];
 	for (int d = 0; d < of->rank; d++)
-		at[d] = index_var(definer->arena, d, of->extents[d]);
-	return of->type == type ? of
-	                        : definer_map(definer, definer_name(definer, dtypes[type].text), of->rank, of->extents,
-	                                expr_cast(definer->arena, type, expr_load(definer->arena, of, at)));
+		at[d] = VAR(d, of->extents[d]);
+	return of->type == type ? of : PART(dtypes[type].text, of->rank, of->extents, CAST(type, LOAD(of, at)));
 }
 
 /* A reduction of no terms is what it would have begun with; NULL: it has some. */
@@ -306,8 +303,7 @@ static struct definition *no_terms(struct definer *definer, const char *name, in
 		[REDUCE_LAST] = 0 };
 	for (int d = 0; d < reduced; d++)
 		if (reduced_extents[d] == 0)
-			return definer_map(definer, name, rank, extents,
-			        start ? start : expr_number(definer->arena, type, nothing[reduce]));
+			return definer_map(definer, name, rank, extents, start ? start : NUMBER(type, nothing[reduce]));
 	return NULL;
 }
 
@@ -333,33 +329,28 @@ struct definition *definer_scatter(struct definer *definer, const char *name, in
 static struct definition *first_of_all(struct definer *definer, const char *name, int rank, const int64_t *extents,
         bool down, int64_t n, const struct expr *key)
 {
-	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
 	enum dtype type = n <= INT32_MAX / 2 ? DTYPE_I32 : DTYPE_I64;
-	const struct expr *k = expr_cast(arena, type, expr_index(arena, index_var(arena, rank, n))),
-	                  *other = expr_integer(arena, type, n - 1), *count = expr_integer(arena, type, n), *value;
+	const struct expr *k = CAST(type, POSITION(VAR(rank, n))), *other = WHOLE(type, n - 1), *count = WHOLE(type, n),
+	                  *value;
 	bool floats = dtypes[key->type].class == CLASS_FLOAT;
 	for (int d = 0; d < rank; d++)
-		at[d] = index_var(arena, d, extents[d]);
+		at[d] = VAR(d, extents[d]);
 	struct definition *extreme = definer_reduction(definer, definer_name(definer, "extreme"), rank, extents,
 	        down ? REDUCE_MAX : REDUCE_MIN, 1, &n, NULL, key);
 	if (floats && down)
-		other = expr3(definer, SCALAR_where, expr_cast(arena, type, expr2(definer, SCALAR_equal, key, key)),
-		        other, expr2(definer, SCALAR_sub, k, count));
+		other = WHERE(CAST(type, EQUAL(key, key)), other, SUB(k, count));
 	else if (floats)
-		other = expr2(definer, SCALAR_add, k, count);
-	const struct expr *here =
-	        expr_cast(arena, type, expr2(definer, SCALAR_equal, key, expr_load(arena, extreme, at)));
-	struct definition *place = definer_reduction(definer, definer_name(definer, "place"), rank, extents, REDUCE_MIN,
-	        1, &n, NULL, expr3(definer, SCALAR_where, here, k, other));
-	value = expr_load(arena, place, at);
+		other = ADD(k, count);
+	const struct expr *here = CAST(type, EQUAL(key, LOAD(extreme, at)));
+	struct definition *place = definer_reduction(
+	        definer, definer_name(definer, "place"), rank, extents, REDUCE_MIN, 1, &n, NULL, WHERE(here, k, other));
+	value = LOAD(place, at);
 	if (floats && down)
-		value = expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, value, expr_integer(arena, type, 0)),
-		        expr2(definer, SCALAR_add, value, count), value);
+		value = WHERE(LESS(value, WHOLE(type, 0)), ADD(value, count), value);
 	else if (floats)
-		value = expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, value, count), value,
-		        expr2(definer, SCALAR_sub, value, count));
-	return definer_map(definer, name, rank, extents, expr_cast(arena, DTYPE_I64, value));
+		value = WHERE(LESS(value, count), value, SUB(value, count));
+	return definer_map(definer, name, rank, extents, CAST(DTYPE_I64, value));
 }
 
 struct definition *definer_order(struct definer *definer, const char *name, int rank, const int64_t *extents, bool down,
@@ -368,7 +359,7 @@ struct definition *definer_order(struct definer *definer, const char *name, int 
 	struct definition *definition;
 	for (int d = 0; d < rank; d++)
 		if (extents[d] == 0 || terms == 0)
-			return definer_map(definer, name, rank, extents, expr_integer(definer->arena, DTYPE_I64, 0));
+			return definer_map(definer, name, rank, extents, WHOLE(DTYPE_I64, 0));
 	if (extents[rank - 1] == 1 && !choice)
 		return first_of_all(definer, name, rank, extents, down, terms, key);
 	definition = define_order(definer->program, name, rank, extents, down, terms, key, choice);
@@ -427,9 +418,9 @@ const struct expr *definer_load(struct definer *definer, struct definition *of, 
 	const struct index *own[MAX_RANK];
 	for (int d = 0; d < of->rank; d++) {
 		assert(of->extents[d] == 1 || d >= of->rank - rank);
-		own[d] = of->extents[d] == 1 ? index_constant(definer->arena, 0) : at[rank - of->rank + d];
+		own[d] = of->extents[d] == 1 ? CONSTANT(0) : at[rank - of->rank + d];
 	}
-	return expr_load(definer->arena, of, own);
+	return LOAD(of, own);
 }
 
 const struct expr *expr1(struct definer *definer, enum scalar opcode, const struct expr *a)
@@ -452,16 +443,16 @@ const struct expr *expr3(
  * folded. */
 const struct expr *definer_skipped(struct definer *definer)
 {
-	const struct expr *skipped = integer(definer, 0);
+	const struct expr *skipped = I(0);
 	for (const struct guard *guard = definer->node->guard; guard; guard = guard->outer) {
 		if (!guard->condition->data && !recall(definer, guard->condition))
 			return NULL;
 		struct definition *condition = definition_of(definer, guard->condition, definer->node->where);
-		const struct expr *is_not = integer_is(
-		        definer, expr_cast(definer->arena, DTYPE_I64, definer_load(definer, condition, 0, NULL)), 0);
-		skipped = integer_of(definer, SCALAR_or, skipped, guard->yes ? is_not : integer_is(definer, is_not, 0));
+		const struct expr *is_not =
+		        integer_is(definer, CAST(DTYPE_I64, definer_load(definer, condition, 0, NULL)), 0);
+		skipped = I_OR(skipped, guard->yes ? is_not : integer_is(definer, is_not, 0));
 	}
-	return definer->node->guard ? expr_cast(definer->arena, DTYPE_BOOL, skipped) : NULL;
+	return definer->node->guard ? CAST(DTYPE_BOOL, skipped) : NULL;
 }
 
 /* ---- whole graphs ---- */
@@ -530,33 +521,30 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 	for (int d = 0; d < tensor->rank; d++) {
 		extents[d] = tensor->dims[d].extent;
 		elements *= extents[d];
-		at[d] = index_var(arena, d, extents[d]);
-		actual[d] = integer(definer, extents[d]);
+		at[d] = VAR(d, extents[d]);
+		actual[d] = I(extents[d]);
 		if (tensor->dims[d].count) {
-			actual[d] = expr_load(arena, definition_of(definer, tensor->dims[d].count, where), NULL);
-			ranges[count++] = (struct range){
-				index_add(arena, at[d],
-				        index_scale(arena, definer_index(definer, actual[d], 0, extents[d]), -1)),
-				-extents[d], 0
-			};
+			actual[d] = LOAD(definition_of(definer, tensor->dims[d].count, where), NULL);
+			ranges[count++] =
+			        (struct range){ SUM(at[d], SCALE(definer_index(definer, actual[d], 0, extents[d]), -1)),
+				        -extents[d], 0 };
 		}
 	}
 	if (elements == 0)
 		return;
 	if (input->rank == tensor->rank)
-		body = expr_load(arena, input, at);
+		body = LOAD(input, at);
 	else { /* whole rows: where it begins, and along that; of shorter ones a vector would read past the last */
 		const int rank = tensor->rank - 1;
 		const bool whole = !tensor->dims[rank].count;
 		const int64_t behind = whole ? extents[rank] : 1;
 		const struct expr *flat = definer_flatten(definer, whole ? rank : rank + 1, at, actual);
 		if (whole)
-			flat = integer_of(definer, SCALAR_mul, flat, actual[rank]);
+			flat = I_MUL(flat, actual[rank]);
 		const struct index *begin = definer_index(definer, flat, 0, elements - behind);
-		body = expr_load(
-		        arena, input, (const struct index *[]){ whole ? index_add(arena, begin, at[rank]) : begin });
+		body = LOAD(input, (const struct index *[]){ whole ? SUM(begin, at[rank]) : begin });
 	}
-	body = expr_select(arena, ranges, count, body, expr_number(arena, input->type, 0));
+	body = SELECT(ranges, count, body, NUMBER(input->type, 0));
 	definer->node = NULL;
 	struct definition *there =
 	        definer_map(definer, arena_printf(arena, "%s_there", tensor->name), tensor->rank, extents, body);
@@ -574,8 +562,7 @@ static void ask_size(struct definer *definer, const struct bounded *bounded)
 		        (long long)bounded->least, (long long)bounded->most) };
 	size->most = bounded->most;
 	define_check(definer->program, arena_printf(arena, "%s_holds", bounded->size->name), check, 0, NULL,
-	        expr_cast(arena, DTYPE_BOOL,
-	                integer_between(definer, expr_load(arena, size, NULL), bounded->least, bounded->most)));
+	        CAST(DTYPE_BOOL, integer_between(definer, LOAD(size, NULL), bounded->least, bounded->most)));
 }
 
 static void add_output(struct definer *definer, const struct tensor *tensor, const char *where)
@@ -599,18 +586,13 @@ static struct definition *dense(struct definer *definer, struct definition *of, 
 	struct range ranges[MAX_RANK];
 	const int last = of->rank - 1;
 	for (int d = 0; d < of->rank; d++) {
-		at[d] = index_var(arena, d, of->extents[d]);
-		ranges[d] = (struct range){
-			index_add(arena, at[d],
-			        index_scale(arena, definer_index(definer, actual[d], 0, of->extents[d]), -1)),
-			-of->extents[d], 0
-		};
+		at[d] = VAR(d, of->extents[d]);
+		ranges[d] = (struct range){ SUM(at[d], SCALE(definer_index(definer, actual[d], 0, of->extents[d]), -1)),
+			-of->extents[d], 0 };
 	}
-	struct definition *dense = definer_map(
-	        definer, arena_printf(arena, "%s_dense", of->name), of->rank, of->extents, expr_load(arena, of, at));
-	dense->lies = expr_select(arena, ranges, last,
-	        integer_of(definer, SCALAR_mul, definer_flatten(definer, last, at, actual), actual[last]),
-	        integer(definer, -1));
+	struct definition *dense =
+	        definer_map(definer, arena_printf(arena, "%s_dense", of->name), of->rank, of->extents, LOAD(of, at));
+	dense->lies = SELECT(ranges, last, I_MUL(definer_flatten(definer, last, at, actual), actual[last]), I(-1));
 	dense->row = actual[last];
 	memcpy(dense->counts, of->counts, sizeof dense->counts);
 	return dense;
@@ -622,14 +604,13 @@ static void size_output(struct definer *definer, size_t i, const struct tensor *
 {
 	struct program *program = definer->program;
 	struct arena *arena = definer->arena;
-	const struct expr *actual[MAX_RANK], *body = integer(definer, 0);
+	const struct expr *actual[MAX_RANK], *body = I(0);
 	const int64_t rank = tensor->rank;
-	const struct index *k = index_var(arena, 0, rank);
+	const struct index *k = VAR(0, rank);
 	for (int d = 0; d < tensor->rank; d++) {
 		const struct tensor *count = tensor->dims[d].count;
-		actual[d] = count ? expr_load(arena, definition_of(definer, count, where), NULL)
-		                  : integer(definer, tensor->dims[d].extent);
-		body = d ? expr_select(arena, &(struct range){ k, d, d + 1 }, 1, actual[d], body) : actual[d];
+		actual[d] = count ? LOAD(definition_of(definer, count, where), NULL) : I(tensor->dims[d].extent);
+		body = d ? SELECT(&(struct range){ k, d, d + 1 }, 1, actual[d], body) : actual[d];
 	}
 	if (!tensor_counted(tensor))
 		return;
@@ -663,10 +644,10 @@ static void compute_output(struct definer *definer, size_t i)
 		return;
 	}
 	for (int d = 0; d < definition->rank; d++)
-		at[d] = index_var(definer->arena, d, definition->extents[d]);
+		at[d] = VAR(d, definition->extents[d]);
 	definer->node = NULL;
-	program->outputs.at[i] = definer_map(definer, program->output_names.at[i], definition->rank,
-	        definition->extents, expr_load(definer->arena, definition, at));
+	program->outputs.at[i] = definer_map(
+	        definer, program->output_names.at[i], definition->rank, definition->extents, LOAD(definition, at));
 	program->outputs.at[i]->is_output = true;
 	program->outputs.at[i]->shown = definition->shown;
 	program->outputs.at[i]->sizes = definition->sizes;
@@ -685,7 +666,7 @@ static void ask_fixed(struct definer *definer, const struct fixed *held)
 	const char *numbers = "";
 	int64_t elements = definition_elements(input);
 	for (int d = 0; d < input->rank; d++)
-		at[d] = index_var(arena, d, input->extents[d]);
+		at[d] = VAR(d, input->extents[d]);
 	for (int64_t i = 0; i < elements && i < HELD_SHOWN; i++)
 		numbers = arena_printf(
 		        arena, "%s%s%lld", numbers, i ? ", " : "", (long long)tensor_int(held->value, (size_t)i));
@@ -693,13 +674,10 @@ static void ask_fixed(struct definer *definer, const struct fixed *held)
 	*check = (struct check){ EXIT_INVALID,
 		arena_printf(arena, "input %s is [%s%s] where the model is compiled: no other value is right",
 		        held->input->name, numbers, elements > HELD_SHOWN ? ", …" : "") };
-	const struct expr *a = expr_load(arena, input, at), *b = expr_load(arena, value, at);
+	const struct expr *a = LOAD(input, at), *b = LOAD(value, at);
 	if (elements)
 		define_check(definer->program, arena_printf(arena, "%s_holds", held->input->name), check, input->rank,
-		        input->extents,
-		        expr_cast(arena, DTYPE_BOOL,
-		                expr2(definer, SCALAR_equal, expr_cast(arena, DTYPE_I64, a),
-		                        expr_cast(arena, DTYPE_I64, b))));
+		        input->extents, CAST(DTYPE_BOOL, EQUAL(CAST(DTYPE_I64, a), CAST(DTYPE_I64, b))));
 }
 
 struct program *define_graph(struct graph *graph)

@@ -1,14 +1,7 @@
 /* deform.c: DeformConv: a convolution whose taps lie where the data say, between elements; and Col2Im, windows added up
  * where they came from. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
-
-#define N(number) expr_number(definer->arena, type, number)
-#define ADD(x, y) expr2(definer, SCALAR_add, x, y)
-#define SUB(x, y) expr2(definer, SCALAR_sub, x, y)
-#define MUL(x, y) expr2(definer, SCALAR_mul, x, y)
-#define WHERE(a, b, c) expr3(definer, SCALAR_where, a, b, c)
-#define LESS(a, b) expr2(definer, SCALAR_less, a, b)
 
 struct deform {
 	struct convolution conv;
@@ -95,34 +88,28 @@ static void around(struct definer *definer, const struct deform *f, struct defin
 	extents[rank - 1] = 2;
 	index_vars(arena, at, rank, extents);
 	own[0] = at[0];
-	own[1] = index_plus(arena,
-	        index_scale(
-	                arena, index_add(arena, index_scale(arena, at[1], f->taps), tap_of(arena, f, at + 2)), count),
-	        d);
+	own[1] = PLUS(SCALE(SUM(SCALE(at[1], f->taps), tap_of(arena, f, at + 2)), count), d);
 	for (int k = 0; k < count; k++)
 		own[2 + k] = at[2 + count + k];
-	const struct index *begin = index_plus(arena,
-	        index_add(arena, index_scale(arena, at[2 + count + d], f->conv.window.stride[d]),
-	                index_scale(arena, at[2 + d], f->conv.window.dilation[d])),
+	const struct index *begin = PLUS(
+	        SUM(SCALE(at[2 + count + d], f->conv.window.stride[d]), SCALE(at[2 + d], f->conv.window.dilation[d])),
 	        -f->conv.window.before[d]);
-	const struct expr *place = ADD(expr_cast(arena, type, expr_index(arena, begin)), expr_load(arena, offset, own));
+	const struct expr *place = ADD(CAST(type, POSITION(begin)), LOAD(offset, own));
 	const struct expr *low = expr1(definer, SCALAR_floor, place), *far = SUB(place, low);
 	const struct range first = { at[rank - 1], 0, 1 };
-	const struct expr *tap = expr_select(arena, &first, 1, low, ADD(low, N(1)));
-	const struct expr *outside = ADD(LESS(tap, N(0)), LESS(N((double)(n - 1)), tap));
-	const struct expr *kept = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, tap, N(0)), N((double)(n - 1)));
-	made[0] = definer_map(definer, definer_name(definer, arena_printf(arena, "places%d", d)), rank, extents,
-	        expr_cast(arena, DTYPE_I64, kept));
-	made[1] = definer_map(definer, definer_name(definer, arena_printf(arena, "weights%d", d)), rank, extents,
-	        WHERE(outside, N(0), expr_select(arena, &first, 1, SUB(N(1), far), far)));
+	const struct expr *tap = SELECT(&first, 1, low, ADD(low, NUMBER(type, 1)));
+	const struct expr *outside = ADD(LESS(tap, NUMBER(type, 0)), LESS(NUMBER(type, (double)(n - 1)), tap));
+	const struct expr *kept = MIN(MAX(tap, NUMBER(type, 0)), NUMBER(type, (double)(n - 1)));
+	made[0] = PART(arena_printf(arena, "places%d", d), rank, extents, CAST(DTYPE_I64, kept));
+	made[1] = PART(arena_printf(arena, "weights%d", d), rank, extents,
+	        WHERE(outside, NUMBER(type, 0), SELECT(&first, 1, SUB(NUMBER(type, 1), far), far)));
 }
 
 /* What each tap reads, [n, c, kernel..., out...]: a sum over the elements around its place, times its mask. */
 static struct definition *patches(struct definer *definer, const struct deform *f)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *offset = definer_in(definer, 2), *mask = definer_in(definer, 4),
-	                  *made[2];
+	struct definition *x = IN(0), *offset = IN(2), *mask = IN(4), *made[2];
 	int count = f->conv.window.count, rank = 2 * count + 2;
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	const struct index *at[MAX_RANK] = { NULL }, *own[MAX_RANK + 2], *x_at[MAX_RANK];
@@ -132,36 +119,34 @@ static struct definition *patches(struct definer *definer, const struct deform *
 		        : k < 2 + count ? f->conv.window.kernel[k - 2]
 		                        : f->conv.window.out[k - 2 - count];
 	for (int k = 0; k < rank; k++)
-		own[k] = at[k] = index_var(arena, k, extents[k]);
-	own[1] = index_div(arena, at[1], x->extents[1] / f->offset_group);
+		own[k] = at[k] = VAR(k, extents[k]);
+	own[1] = QUOTIENT(at[1], x->extents[1] / f->offset_group);
 	x_at[0] = at[0];
 	x_at[1] = at[1];
 	for (int d = 0; d < count; d++) {
 		reduced[d] = 2;
 		around(definer, f, x, offset, d, made);
-		own[rank] = index_var(arena, rank + d, 2);
-		x_at[2 + d] = index_value(arena, expr_load(arena, made[0], own), 0, x->extents[2 + d] - 1);
-		const struct expr *w = expr_load(arena, made[1], own);
+		own[rank] = VAR(rank + d, 2);
+		x_at[2 + d] = index_value(arena, LOAD(made[0], own), 0, x->extents[2 + d] - 1);
+		const struct expr *w = LOAD(made[1], own);
 		weight = weight ? MUL(weight, w) : w;
 	}
 	struct definition *sum = definer_reduction(definer, definer_name(definer, "sampled"), rank, extents, REDUCE_SUM,
-	        count, reduced, NULL, MUL(expr_load(arena, x, x_at), weight));
+	        count, reduced, NULL, MUL(LOAD(x, x_at), weight));
 	if (!mask)
 		return sum;
 	const struct index *m_at[MAX_RANK];
 	m_at[0] = at[0];
-	m_at[1] = index_add(arena, index_scale(arena, own[1], f->taps), tap_of(arena, f, at + 2));
+	m_at[1] = SUM(SCALE(own[1], f->taps), tap_of(arena, f, at + 2));
 	for (int k = 0; k < count; k++)
 		m_at[2 + k] = at[2 + count + k];
-	return definer_map(definer, definer_name(definer, "masked"), rank, extents,
-	        MUL(expr_load(arena, sum, at), expr_load(arena, mask, m_at)));
+	return PART("masked", rank, extents, MUL(LOAD(sum, at), LOAD(mask, m_at)));
 }
 
 void define_deform_conv(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	struct deform f;
-	struct definition *x = definer_in(definer, 0), *w = definer_in(definer, 1), *bias = definer_in(definer, 3);
+	struct definition *x = IN(0), *w = IN(1), *bias = IN(3);
 	enum dtype type = x->type;
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	const struct index *at[MAX_RANK], *p_at[MAX_RANK], *w_at[MAX_RANK];
@@ -171,7 +156,7 @@ void define_deform_conv(struct definer *definer)
 	for (int d = 0; d < rank; d++)
 		empty |= extents[d] == 0;
 	if (empty) {
-		definer_out_map(definer, 0, bias ? expr_load(arena, bias, &at[1]) : N(0));
+		OUT(0, bias ? LOAD(bias, &at[1]) : NUMBER(type, 0));
 		return;
 	}
 	int64_t each = w->extents[1], outs = extents[1] / f.conv.group;
@@ -179,16 +164,15 @@ void define_deform_conv(struct definer *definer)
 	p_at[0] = at[0];
 	for (int d = 0; d < count; d++) {
 		reduced[d] = f.conv.window.kernel[d];
-		w_at[2 + d] = p_at[2 + d] = index_var(arena, rank + d, reduced[d]);
+		w_at[2 + d] = p_at[2 + d] = VAR(rank + d, reduced[d]);
 		p_at[2 + count + d] = at[2 + d];
 	}
 	reduced[count] = each;
 	w_at[0] = at[1];
-	w_at[1] = index_var(arena, rank + count, each);
-	p_at[1] = index_add(arena, index_scale(arena, index_div(arena, at[1], outs), each), w_at[1]);
+	w_at[1] = VAR(rank + count, each);
+	p_at[1] = SUM(SCALE(QUOTIENT(at[1], outs), each), w_at[1]);
 	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM,
-	        count + 1, reduced, bias ? expr_load(arena, bias, &at[1]) : NULL,
-	        MUL(expr_load(arena, p, p_at), expr_load(arena, w, w_at)));
+	        count + 1, reduced, bias ? LOAD(bias, &at[1]) : NULL, MUL(LOAD(p, p_at), LOAD(w, w_at)));
 	if (sum->reduce)
 		mark_batch(sum, 1);
 	definer_out(definer, 0, sum);
@@ -295,11 +279,10 @@ static struct definition *blocks_joined(
 	struct range there[2 * MAX_RANK];
 	index_vars(arena, at, rank, extents);
 	for (int d = 0; d < c->count; d++) {
-		tap[d] = index_var(arena, rank + d, c->kernel[d]);
-		const struct index *from = index_plus(
-		        arena, index_add(arena, at[2 + d], index_scale(arena, tap[d], -c->dilation[d])), c->before[d]);
-		block[d] = index_div(arena, from, c->stride[d]);
-		there[2 * d] = (struct range){ index_mod(arena, from, c->stride[d]), 0, 1 };
+		tap[d] = VAR(rank + d, c->kernel[d]);
+		const struct index *from = PLUS(SUM(at[2 + d], SCALE(tap[d], -c->dilation[d])), c->before[d]);
+		block[d] = QUOTIENT(from, c->stride[d]);
+		there[2 * d] = (struct range){ REST(from, c->stride[d]), 0, 1 };
 		there[2 * d + 1] = (struct range){ block[d], 0, c->blocks[d] };
 	}
 	/* the data as [n, c, taps..., blocks...]: a move */
@@ -307,19 +290,15 @@ static struct definition *blocks_joined(
 	const struct index *var[MAX_RANK], *from[MAX_RANK];
 	for (int k = 0; k < 2 + 2 * c->count; k++) {
 		apart[k] = k < 2 ? extents[k] : k < 2 + c->count ? c->kernel[k - 2] : c->blocks[k - 2 - c->count];
-		var[k] = index_var(arena, k, apart[k]);
+		var[k] = VAR(k, apart[k]);
 		from[k] = k < 2 ? at[k] : k < 2 + c->count ? tap[k - 2] : block[k - 2 - c->count];
 	}
 	const struct index *own[3] = { var[0],
-		index_add(
-		        arena, index_scale(arena, var[1], c->taps), index_flatten(arena, c->count, var + 2, c->kernel)),
+		SUM(SCALE(var[1], c->taps), index_flatten(arena, c->count, var + 2, c->kernel)),
 		index_flatten(arena, c->count, var + 2 + c->count, c->blocks) };
-	struct definition *windows = definer_map(
-	        definer, definer_name(definer, "windows"), 2 + 2 * c->count, apart, expr_load(arena, x, own));
+	struct definition *windows = PART("windows", 2 + 2 * c->count, apart, LOAD(x, own));
 	return definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, c->count, c->kernel,
-	        NULL,
-	        expr_select(arena, there, 2 * c->count, expr_load(arena, windows, from),
-	                expr_cast(arena, x->type, expr_integer(arena, DTYPE_I64, 0))));
+	        NULL, SELECT(there, 2 * c->count, LOAD(windows, from), CAST(x->type, WHOLE(DTYPE_I64, 0))));
 }
 
 /* Blocks of dimensions from d on that have `taps` elements in all, and fit: each of the candidates, up to `most` and
@@ -350,16 +329,14 @@ static struct definition *col2im_at_run_time(
 	struct columns found[CANDIDATES_MOST + 1];
 	const struct expr *is[CANDIDATES_MOST];
 	struct definition *each[CANDIDATES_MOST];
-	const struct expr *right = integer(definer, 1);
+	const struct expr *right = I(1);
 	for (int d = 0; d < c->count; d++) {
 		c->image[d] = extents[2 + d];
 		if (c->image[d] < 1 || c->image[d] > INT32_MAX)
 			node_invalid(node, "an image of %" PRId64, c->image[d]);
-		right = integer_of(
-		        definer, SCALAR_and, right, integer_is(definer, definer_element(definer, 1, d), c->image[d]));
+		right = I_AND(right, integer_is(definer, definer_element(definer, 1, d), c->image[d]));
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "an image shape as declared in %s is right",
-	        definer_shape_text(definer, 2 + c->count, extents));
+	REQUIRE(right, "an image shape as declared in %s is right", definer_shape_text(definer, 2 + c->count, extents));
 	int count = extents[1] < 1 || x->extents[1] % extents[1]
 	        ? 0
 	        : blocks_that_fit(c, 0, x->extents[1] / extents[1], x->extents[2], found, 0, CANDIDATES_MOST);
@@ -371,10 +348,9 @@ static struct definition *col2im_at_run_time(
 		node_unsupported(node, "a block shape that is not constant is not supported where more than %d fit",
 		        CANDIDATES_MOST);
 	for (int i = 0; i < count; i++) {
-		is[i] = integer(definer, 1);
+		is[i] = I(1);
 		for (int d = 0; d < c->count; d++)
-			is[i] = integer_of(definer, SCALAR_and, is[i],
-			        integer_is(definer, definer_element(definer, 2, d), found[i].kernel[d]));
+			is[i] = I_AND(is[i], integer_is(definer, definer_element(definer, 2, d), found[i].kernel[d]));
 		each[i] = blocks_joined(definer, &found[i], x, extents);
 	}
 	return definer_choose(definer, count, is, each, "a block shape that makes the declared %s is right",
@@ -384,13 +360,12 @@ static struct definition *col2im_at_run_time(
 void define_col2im(struct definer *definer)
 {
 	struct columns c;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	int64_t extents[MAX_RANK];
 	bool known = columns_of(definer->node, &c);
 	definer_shape(definer, 0, extents, NULL);
 	if (definition_elements(x) == 0)
-		definer_out_map(
-		        definer, 0, expr_cast(definer->arena, x->type, expr_integer(definer->arena, DTYPE_I64, 0)));
+		OUT(0, CAST(x->type, WHOLE(DTYPE_I64, 0)));
 	else
 		definer_out(definer, 0,
 		        known ? blocks_joined(definer, &c, x, extents) : col2im_at_run_time(definer, &c, x, extents));

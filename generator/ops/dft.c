@@ -1,7 +1,7 @@
 /* dft.c: DFT: a sum of products with a table of roots of unity; where the length is a product a b and not small, two of
  * them with a twist between (Cooley and Tukey): n (a + b) products in place of n n.  The rule asks the length alone.
  * Tables are computed in double when the library is made. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -151,10 +151,10 @@ static struct definition *direct(
 	index_vars(arena, at, f->rank, extents);
 	own[2] = at[f->axis];
 	own[3] = at[f->rank - 1];
-	at[f->axis] = own[0] = index_var(arena, f->rank, terms);
-	at[f->rank - 1] = own[1] = index_var(arena, f->rank + 1, f->parts);
+	at[f->axis] = own[0] = VAR(f->rank, terms);
+	at[f->rank - 1] = own[1] = VAR(f->rank + 1, f->parts);
 	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, f->rank, extents, REDUCE_SUM,
-	        2, reduced, NULL, expr2(definer, SCALAR_mul, expr_load(arena, x, at), expr_load(arena, table, own)));
+	        2, reduced, NULL, MUL(LOAD(x, at), LOAD(table, own)));
 	if (sum->reduce)
 		mark_batch(sum, ((1u << f->rank) - 1) & ~(1u << f->axis) & ~(1u << (f->rank - 1)));
 	return sum;
@@ -177,33 +177,30 @@ static struct definition *in_two(
 	extents[rest + 2] = 2;
 	index_vars(arena, at, rank, extents);
 	struct definition *roots = table_of(definer, f, "roots", x->type, a, a, f->parts, a, 2, 1);
-	const struct index *t1 = index_var(arena, rank, a), *t = index_add(arena, index_scale(arena, t1, b), at[rest]);
+	const struct index *t1 = VAR(rank, a), *t = SUM(SCALE(t1, b), at[rest]);
 	for (int d = 0, k = 0; d < f->rank - 1; d++)
 		x_at[d] = d == f->axis ? t : at[k++];
-	x_at[f->rank - 1] = own[1] = index_var(arena, rank + 1, f->parts);
+	x_at[f->rank - 1] = own[1] = VAR(rank + 1, f->parts);
 	own[0] = t1;
 	own[2] = at[rest + 1];
 	own[3] = at[rest + 2];
 	const struct range there = { t, 0, f->given };
-	const struct expr *value =
-	        expr_select(arena, &there, 1, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
+	const struct expr *value = SELECT(&there, 1, LOAD(x, x_at), NUMBER(x->type, 0));
 	struct definition *sums = definer_reduction(definer, definer_name(definer, "first"), rank, extents, REDUCE_SUM,
-	        2, first, NULL, expr2(definer, SCALAR_mul, value, expr_load(arena, roots, own)));
+	        2, first, NULL, MUL(value, LOAD(roots, own)));
 	mark_batch(sums, (1u << (rest + 1)) - 1);
 
 	/* (re, im) rotated: re cos - im sin, re sin + im cos */
 	struct definition *twist = table_of(definer, f, "turns", x->type, f->n, b, 2, a, 2, 1);
 	const struct expr *rotated = NULL;
 	for (int part = 1; part >= 0; part--) {
-		const struct index *from[MAX_RANK],
-		        *turn[4] = { at[rest], index_constant(arena, part), at[rest + 1], at[rest + 2] };
+		const struct index *from[MAX_RANK], *turn[4] = { at[rest], CONSTANT(part), at[rest + 1], at[rest + 2] };
 		memcpy(from, at, sizeof from);
-		from[rest + 2] = index_constant(arena, part);
-		const struct expr *number = expr_load(arena, sums, from), *by = expr_load(arena, twist, turn);
-		rotated = rotated ? expr3(definer, SCALAR_fma, number, by, rotated)
-		                  : expr2(definer, SCALAR_mul, number, by);
+		from[rest + 2] = CONSTANT(part);
+		const struct expr *number = LOAD(sums, from), *by = LOAD(twist, turn);
+		rotated = rotated ? FMA(number, by, rotated) : MUL(number, by);
 	}
-	struct definition *between = definer_map(definer, definer_name(definer, "rotated"), rank, extents, rotated);
+	struct definition *between = PART("rotated", rank, extents, rotated);
 
 	struct definition *last =
 	        table_of(definer, f, "last_roots", x->type, b, b, 2, b, 2, f->inverse ? 1 / (double)f->n : 1);
@@ -212,14 +209,13 @@ static struct definition *in_two(
 	extents[rest + 1] = b;
 	index_vars(arena, at, rank, extents);
 	memcpy(from, at, sizeof from);
-	from[rest] = own[0] = index_var(arena, rank, b);
+	from[rest] = own[0] = VAR(rank, b);
 	from[rest + 1] = at[rest];
-	from[rest + 2] = own[1] = index_var(arena, rank + 1, 2);
+	from[rest + 2] = own[1] = VAR(rank + 1, 2);
 	own[2] = at[rest + 1];
 	own[3] = at[rest + 2];
-	struct definition *all =
-	        definer_reduction(definer, definer_name(definer, "second"), rank, extents, REDUCE_SUM, 2, second, NULL,
-	                expr2(definer, SCALAR_mul, expr_load(arena, between, from), expr_load(arena, last, own)));
+	struct definition *all = definer_reduction(definer, definer_name(definer, "second"), rank, extents, REDUCE_SUM,
+	        2, second, NULL, MUL(LOAD(between, from), LOAD(last, own)));
 	mark_batch(all, (1u << (rest + 1)) - 1);
 	return all;
 }
@@ -227,7 +223,6 @@ static struct definition *in_two(
 static struct definition *transformed(
         struct definer *definer, const struct dft *f, struct definition *x, const int64_t *extents)
 {
-	struct arena *arena = definer->arena;
 	const struct index *own[MAX_RANK];
 	int64_t a = 1;
 	for (int64_t d = 2; f->n > DIRECT_MOST && d * d <= f->n; d++)
@@ -238,14 +233,14 @@ static struct definition *transformed(
 	if (a == 1 || empty || (f->half && f->inverse) || f->rank + 1 > MAX_RANK)
 		return direct(definer, f, x, extents);
 	struct definition *all = in_two(definer, f, x, a, f->n / a);
-	const struct index *at = index_var(arena, f->axis, extents[f->axis]);
+	const struct index *at = VAR(f->axis, extents[f->axis]);
 	for (int d = 0, k = 0; d < f->rank - 1; d++)
 		if (d != f->axis)
-			own[k++] = index_var(arena, d, extents[d]);
-	own[f->rank - 2] = index_mod(arena, at, a);
-	own[f->rank - 1] = index_div(arena, at, a);
-	own[f->rank] = index_var(arena, f->rank - 1, extents[f->rank - 1]);
-	return definer_map(definer, definer->node->out[0]->name, f->rank, extents, expr_load(arena, all, own));
+			own[k++] = VAR(d, extents[d]);
+	own[f->rank - 2] = REST(at, a);
+	own[f->rank - 1] = QUOTIENT(at, a);
+	own[f->rank] = VAR(f->rank - 1, extents[f->rank - 1]);
+	return definer_map(definer, definer->node->out[0]->name, f->rank, extents, LOAD(all, own));
 }
 
 /* Axis and length, where they come at run time, are such that they make what is declared. */
@@ -290,15 +285,14 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 		node_invalid(
 		        node, "no axis and length make the declared %s", definer_shape_text(definer, x->rank, extents));
 	for (int i = 0; i < count; i++) {
-		is[i] = integer(definer, 1);
+		is[i] = I(1);
 		if (any_axis) {
 			const struct expr *value = definer_element(definer, 2, 0);
-			is[i] = integer_of(definer, SCALAR_or, integer_is(definer, value, found[i].axis),
+			is[i] = I_OR(integer_is(definer, value, found[i].axis),
 			        integer_is(definer, value, found[i].axis - x->rank));
 		}
 		if (any_length)
-			is[i] = integer_of(definer, SCALAR_and, is[i],
-			        integer_is(definer, definer_element(definer, 1, 0), found[i].n));
+			is[i] = I_AND(is[i], integer_is(definer, definer_element(definer, 1, 0), found[i].n));
 		each[i] = transformed(definer, &found[i], x, extents);
 	}
 	return definer_choose(definer, count, is, each, "an axis and a length that make the declared %s are right",
@@ -309,7 +303,7 @@ void define_dft(struct definer *definer)
 {
 	struct dft f;
 	int64_t extents[MAX_RANK], axis, length;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	definer_shape(definer, 0, extents, NULL);
 	if (!read_sizes(definer->node, &axis, &length)) {
 		definer_out(definer, 0, dft_at_run_time(definer, x, extents));

@@ -1,6 +1,6 @@
 /* einsum.c: Einsum: operands taken pair by pair, from the left.  Each pair is one sum of products over the labels that
  * nobody needs any more, so that contractions find it; a label of one operand alone is summed before. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 /* Labels: 52 letters, then the dimensions of an ellipsis, counted from its end. */
@@ -193,8 +193,8 @@ static const struct expr *load_of(struct definer *definer, const struct term *te
 {
 	const struct index *at[MAX_RANK];
 	for (int d = 0; d < term->rank; d++)
-		at[d] = term->of->extents[d] == 1 ? index_constant(definer->arena, 0) : var[term->label[d]];
-	return expr_load(definer->arena, term->of, at);
+		at[d] = term->of->extents[d] == 1 ? CONSTANT(0) : var[term->label[d]];
+	return LOAD(term->of, at);
 }
 
 /* out[…] = the sum of a[…] b[…] (NULL: of a alone) over the labels that `out` lacks. */
@@ -208,7 +208,7 @@ static void sum_over(struct definer *definer, const struct einsum *e, const char
 	uint32_t batch = 0;
 	for (int d = 0; d < out->rank; d++) {
 		extents[d] = e->extents[out->label[d]];
-		var[out->label[d]] = index_var(definer->arena, d, extents[d]);
+		var[out->label[d]] = VAR(d, extents[d]);
 		batch |= (uint32_t)has(a, out->label[d]) << d;
 	}
 	for (int i = 0; i < 2 && both[i]; i++)
@@ -219,12 +219,12 @@ static void sum_over(struct definer *definer, const struct einsum *e, const char
 			if (over.rank == MAX_RANK)
 				node_limit(definer->node, "a sum over more than %d labels", MAX_RANK);
 			reduced[over.rank] = e->extents[label];
-			var[label] = index_var(definer->arena, out->rank + over.rank, reduced[over.rank]);
+			var[label] = VAR(out->rank + over.rank, reduced[over.rank]);
 			over.label[over.rank++] = label;
 		}
 	const struct expr *term = load_of(definer, a, var);
 	if (b)
-		term = expr2(definer, SCALAR_mul, term, load_of(definer, b, var));
+		term = MUL(term, load_of(definer, b, var));
 	if (!over.rank) {
 		out->of = definer_map(definer, name, out->rank, extents, term);
 		return;
@@ -247,7 +247,7 @@ static bool needed(const struct definer *definer, const struct einsum *e, int la
 static struct term prepared(struct definer *definer, const struct einsum *e, int i)
 {
 	struct term term = e->in[i], kept = { .rank = 0 };
-	term.of = definer_in(definer, i);
+	term.of = IN(i);
 	for (int d = 0; d < term.rank; d++)
 		if (!has(&kept, term.label[d]) && needed(definer, e, term.label[d], i, false))
 			kept.label[kept.rank++] = term.label[d];
@@ -264,7 +264,7 @@ void define_einsum(struct definer *definer)
 	const char *name = definer->node->out[0]->name;
 	int count = definer->node->ins;
 	if (count == 1) {
-		e.in[0].of = definer_in(definer, 0);
+		e.in[0].of = IN(0);
 		sum_over(definer, &e, name, &e.in[0], NULL, &e.out);
 		definer_out(definer, 0, e.out.of);
 		return;

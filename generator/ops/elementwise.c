@@ -1,5 +1,5 @@
 /* elementwise.c: one scalar function per element, with broadcasting: Add, Relu, And, Less, Where, Clip, Pow, Gelu … */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -20,7 +20,7 @@ static const struct expr *apply(struct definer *definer, int count, const struct
 			continue;
 		double number = row->kind == ATTRIBUTE_INT ? (double)attribute_int(node, row->name)
 		                                           : (double)attribute_float(node, row->name);
-		operand[n++] = expr_number(definer->arena, inputs[0]->type, number);
+		operand[n++] = NUMBER(inputs[0]->type, number);
 	}
 	return expr3(definer, op->scalar, operand[0], operand[1], operand[2]);
 }
@@ -30,7 +30,7 @@ static const struct expr *load_one(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	return definer_load(definer, definer_in(definer, 0), rank, at);
+	return definer_load(definer, IN(0), rank, at);
 }
 
 /* Functions of floats that ONNX has of integers too: Erf in float32, Shrink in double where there are more than 16
@@ -51,12 +51,11 @@ void define_unary(struct definer *definer)
 	const struct expr *x = load_one(definer);
 	enum dtype type = x->type;
 	if (through_float(definer->node, type)) {
-		x = expr_cast(definer->arena,
-		        dtypes[type].bits > 16 && scalar_of(definer->node) != SCALAR_erf ? DTYPE_F64 : DTYPE_F32, x);
-		definer_out_map(definer, 0, expr_cast(definer->arena, type, apply(definer, 1, &x)));
+		x = CAST(dtypes[type].bits > 16 && scalar_of(definer->node) != SCALAR_erf ? DTYPE_F64 : DTYPE_F32, x);
+		OUT(0, CAST(type, apply(definer, 1, &x)));
 		return;
 	}
-	definer_out_map(definer, 0, apply(definer, 1, &x));
+	OUT(0, apply(definer, 1, &x));
 }
 
 /* ---- binary ----
@@ -107,10 +106,10 @@ static void load_two(struct definer *definer, const struct expr **a, const struc
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	*a = definer_load(definer, definer_in(definer, 0), rank, at);
+	*a = definer_load(definer, IN(0), rank, at);
 	if (definer->node->since < BROADCAST_BOTH_WAYS)
-		rank = (int)old_axis(definer->node) + definer_in(definer, 1)->rank;
-	*b = definer_load(definer, definer_in(definer, 1), rank, at);
+		rank = (int)old_axis(definer->node) + IN(1)->rank;
+	*b = definer_load(definer, IN(1), rank, at);
 }
 
 void infer_binary(struct node *node)
@@ -123,7 +122,7 @@ void define_binary(struct definer *definer)
 {
 	const struct expr *x[2];
 	load_two(definer, &x[0], &x[1]);
-	definer_out_map(definer, 0, apply(definer, 2, x));
+	OUT(0, apply(definer, 2, x));
 }
 
 /* ---- BitShift ---- */
@@ -145,8 +144,7 @@ void define_shift(struct definer *definer)
 {
 	const struct expr *a, *b;
 	load_two(definer, &a, &b);
-	definer_out_map(
-	        definer, 0, expr2(definer, shifts_left(definer->node) ? scalar_of(definer->node) : SCALAR_shr, a, b));
+	OUT(0, expr2(definer, shifts_left(definer->node) ? scalar_of(definer->node) : SCALAR_shr, a, b));
 }
 
 /* ---- Mod: the remainder with the sign of b, or with fmod = 1 that of a ---- */
@@ -163,8 +161,7 @@ void define_mod(struct definer *definer)
 {
 	const struct expr *a, *b;
 	load_two(definer, &a, &b);
-	definer_out_map(definer, 0,
-	        expr2(definer, attribute_int(definer->node, "fmod") ? SCALAR_fmod : scalar_of(definer->node), a, b));
+	OUT(0, expr2(definer, attribute_int(definer->node, "fmod") ? SCALAR_fmod : scalar_of(definer->node), a, b));
 }
 
 /* ---- comparisons and tests: a bool of numbers ---- */
@@ -185,7 +182,7 @@ void define_comparison(struct definer *definer)
 {
 	const struct expr *x[2];
 	load_two(definer, &x[0], &x[1]);
-	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_BOOL, apply(definer, 2, x)));
+	OUT(0, CAST(DTYPE_BOOL, apply(definer, 2, x)));
 }
 
 void infer_test(struct node *node)
@@ -197,7 +194,7 @@ void infer_test(struct node *node)
 void define_test(struct definer *definer)
 {
 	const struct expr *x = load_one(definer);
-	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_BOOL, apply(definer, 1, &x)));
+	OUT(0, CAST(DTYPE_BOOL, apply(definer, 1, &x)));
 }
 
 /* ---- PRelu: the slope broadcasts to the data, up to opset 6 from the channels on ---- */
@@ -232,10 +229,10 @@ void define_prelu(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	struct definition *slope = definer_in(definer, 1);
-	const struct expr *x[2] = { definer_load(definer, definer_in(definer, 0), rank, at),
+	struct definition *slope = IN(1);
+	const struct expr *x[2] = { definer_load(definer, IN(0), rank, at),
 		definer_load(definer, slope, of_channels(definer->node) ? 2 : rank, at) };
-	definer_out_map(definer, 0, apply(definer, 2, x));
+	OUT(0, apply(definer, 2, x));
 }
 
 /* ---- Where ---- */
@@ -254,11 +251,9 @@ void define_where(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *x = definer_load(definer, definer_in(definer, 1), rank, at),
-	                  *y = definer_load(definer, definer_in(definer, 2), rank, at);
-	const struct expr *condition =
-	        expr_cast(definer->arena, x->type, definer_load(definer, definer_in(definer, 0), rank, at));
-	definer_out_map(definer, 0, expr3(definer, scalar_of(definer->node), condition, x, y));
+	const struct expr *x = definer_load(definer, IN(1), rank, at), *y = definer_load(definer, IN(2), rank, at);
+	const struct expr *condition = CAST(x->type, definer_load(definer, IN(0), rank, at));
+	OUT(0, expr3(definer, scalar_of(definer->node), condition, x, y));
 }
 
 /* ---- Clip: bounds are attributes up to opset 10, then inputs; where they cross, the upper one wins ---- */
@@ -278,19 +273,19 @@ void define_clip(struct definer *definer)
 	static const double ends[] = { -FLT_MAX, FLT_MAX }; /* ONNX's defaults of opset 6 to 10, whatever the type */
 	const struct expr *x = load_one(definer);
 	for (int i = 0; i < 2; i++) {
-		struct definition *in = definer->node->since < CLIP_BY_INPUTS ? NULL : definer_in(definer, i + 1);
+		struct definition *in = definer->node->since < CLIP_BY_INPUTS ? NULL : IN(i + 1);
 		if (in)
 			x = expr2(definer, opcodes[i], definer_load(definer, in, 0, NULL), x); /* NaN comes through */
 		else if (definer->node->since < CLIP_BY_INPUTS
 		        && (definer->node->since >= CLIP_HAS_ENDS || node_attribute(definer->node, names[i])))
 			x = expr2(definer, opcodes[i],
-			        expr_number(definer->arena, x->type,
+			        NUMBER(x->type,
 			                node_attribute(definer->node, names[i])
 			                        ? (double)attribute_float(definer->node, names[i])
 			                        : ends[i]),
 			        x);
 	}
-	definer_out_map(definer, 0, x);
+	OUT(0, x);
 }
 
 /* ---- variadic: a binary row from left to right ---- */
@@ -316,22 +311,20 @@ static const struct expr *sum_of(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *sum = definer_load(definer, definer_in(definer, 0), rank, at);
+	const struct expr *sum = definer_load(definer, IN(0), rank, at);
 	for (int i = 1; i < definer->node->ins; i++)
-		sum = expr2(definer, scalar_of(definer->node), sum,
-		        definer_load(definer, definer_in(definer, i), rank, at));
+		sum = expr2(definer, scalar_of(definer->node), sum, definer_load(definer, IN(i), rank, at));
 	return sum;
 }
 
-void define_variadic(struct definer *definer) { definer_out_map(definer, 0, sum_of(definer)); }
+void define_variadic(struct definer *definer) { OUT(0, sum_of(definer)); }
 
 void infer_mean(struct node *node) { infer_variadic(node); }
 
 void define_mean(struct definer *definer)
 {
 	const struct expr *sum = sum_of(definer);
-	definer_out_map(definer, 0,
-	        expr2(definer, SCALAR_div, sum, expr_number(definer->arena, sum->type, definer->node->ins)));
+	OUT(0, DIV(sum, NUMBER(sum->type, definer->node->ins)));
 }
 
 /* ---- Pow: small whole exponents are products ---- */
@@ -357,12 +350,8 @@ static double constant_scalar(const struct tensor *tensor, double otherwise)
 /* x^0.5 as IEEE has it: 0 of -0, infinity of either one. */
 static const struct expr *root_of(struct definer *definer, const struct expr *x)
 {
-	struct arena *arena = definer->arena;
-	const struct expr *root =
-	        expr1(definer, SCALAR_sqrt, expr2(definer, SCALAR_add, x, expr_number(arena, x->type, 0)));
-	return expr3(definer, SCALAR_where,
-	        expr2(definer, SCALAR_equal, x, expr_number(arena, x->type, -(double)INFINITY)),
-	        expr_number(arena, x->type, (double)INFINITY), root);
+	const struct expr *root = expr1(definer, SCALAR_sqrt, ADD(x, NUMBER(x->type, 0)));
+	return WHERE(EQUAL(x, NUMBER(x->type, -(double)INFINITY)), NUMBER(x->type, (double)INFINITY), root);
 }
 
 const struct expr *power_of(struct definer *definer, const struct expr *x, double exponent)
@@ -370,8 +359,8 @@ const struct expr *power_of(struct definer *definer, const struct expr *x, doubl
 	if (exponent == 1)
 		return x;
 	if (exponent == 2 || exponent == 3 || exponent == 4) {
-		const struct expr *square = expr2(definer, SCALAR_mul, x, x);
-		return exponent == 2 ? square : expr2(definer, SCALAR_mul, square, exponent == 3 ? x : square);
+		const struct expr *square = MUL(x, x);
+		return exponent == 2 ? square : MUL(square, exponent == 3 ? x : square);
 	}
 	if (dtypes[x->type].class != CLASS_FLOAT)
 		return NULL;
@@ -385,7 +374,7 @@ const struct expr *power_of(struct definer *definer, const struct expr *x, doubl
 	if (exponent == 0.5)
 		return root;
 	const struct expr *fourth = expr1(definer, SCALAR_sqrt, root);
-	return exponent == 0.25 ? fourth : expr2(definer, SCALAR_mul, root, fourth);
+	return exponent == 0.25 ? fourth : MUL(root, fourth);
 }
 
 void define_power(struct definer *definer)
@@ -395,15 +384,14 @@ void define_power(struct definer *definer)
 	load_two(definer, &x, &exponent);
 	y = power_of(definer, x, constant);
 	if (y) {
-		definer_out_map(definer, 0, y);
+		OUT(0, y);
 		return;
 	}
 	if (dtypes[x->type].class != CLASS_FLOAT && dtypes[exponent->type].class == CLASS_FLOAT)
-		y = expr_cast(definer->arena, x->type,
-		        expr2(definer, SCALAR_pow, expr_cast(definer->arena, exponent->type, x), exponent));
+		y = CAST(x->type, expr2(definer, SCALAR_pow, CAST(exponent->type, x), exponent));
 	else
-		y = expr2(definer, SCALAR_pow, x, expr_cast(definer->arena, x->type, exponent));
-	definer_out_map(definer, 0, y);
+		y = expr2(definer, SCALAR_pow, x, CAST(x->type, exponent));
+	OUT(0, y);
 }
 
 /* ---- Gelu: by erf, or by tanh where asked ---- */
@@ -426,15 +414,13 @@ void define_gelu(struct definer *definer)
 {
 	const struct expr *x = load_one(definer);
 	if (!gelu_is_tanh(definer->node)) {
-		definer_out_map(definer, 0, expr1(definer, SCALAR_gelu, x));
+		OUT(0, expr1(definer, SCALAR_gelu, x));
 		return;
 	}
 	/* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
-	struct arena *arena = definer->arena;
-	const struct expr *half = expr2(definer, SCALAR_mul, x, expr_number(arena, x->type, 0.5));
-	const struct expr *cube = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_mul, x, x), x);
+	const struct expr *half = MUL(x, NUMBER(x->type, 0.5));
+	const struct expr *cube = MUL(MUL(x, x), x);
 	const struct expr *inner =
-	        expr2(definer, SCALAR_mul, expr3(definer, SCALAR_fma, cube, expr_number(arena, x->type, 0.044715), x),
-	                expr_number(arena, x->type, 0.79788456080286535588));
-	definer_out_map(definer, 0, expr3(definer, SCALAR_fma, half, expr1(definer, SCALAR_tanh, inner), half));
+	        MUL(FMA(cube, NUMBER(x->type, 0.044715), x), NUMBER(x->type, 0.79788456080286535588));
+	OUT(0, FMA(half, expr1(definer, SCALAR_tanh, inner), half));
 }

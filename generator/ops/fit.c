@@ -1,7 +1,7 @@
 /* fit.c: a dim that outputs alone have, bound to a range (`--dim N=1..8`), or one that a node makes (`--dim x:0=1..8`).
  * Who makes such a dim of operands that come at run time takes the range as its bound, and what the operands say as its
  * count; ingot.Fit stands behind the model's outputs, makes of the bound the range's and asks how many there are. */
-#include "ops/ops.h"
+#include "ops/words.h"
 
 /* By its symbol, or as TENSOR:AXIS, of a node of a body with the name that it has there. */
 static const struct asked *asked_of(const struct node *node, int rank, int d)
@@ -106,14 +106,12 @@ void define_fit(struct definer *definer)
 		if (own->count)
 			require_range(definer, asked, definer_size(definer, own->count));
 		if (own->count != first->count || (!own->count && own->extent != first->extent))
-			definer_require(definer, EXIT_INVALID, 0, NULL,
-			        integer_of(
-			                definer, SCALAR_equal, definer_dim(definer, own), definer_dim(definer, first)),
+			REQUIRE(I_EQUAL(definer_dim(definer, own), definer_dim(definer, first)),
 			        "dimension %d of %s is not %s, which %s has", d, out->name, asked->symbol,
 			        asked->first->name);
 	}
 	if (same)
 		definer_out(definer, 0, x);
 	else
-		definer_out_map(definer, 0, expr_load(definer->arena, x, at));
+		OUT(0, LOAD(x, at));
 }

@@ -1,7 +1,7 @@
 /* gather.c: elements at indices that are data: Gather, GatherElements, GatherND, ReverseSequence.  A negative index
  * counts from the end.  One outside the data is refused, where it is constant at once, else by a check; it is cut to
  * the data as well, so that nothing outside is ever read. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 static int gather_axis(const struct node *node)
@@ -14,17 +14,14 @@ static const struct index *place(struct definer *definer, const struct expr *ind
 {
 	struct arena *arena = definer->arena;
 	const struct dim *dim = &definer->node->in[0]->dims[d];
-	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0),
-	                  *last = expr_integer(arena, DTYPE_I64, dim->extent - 1);
+	const struct expr *zero = WHOLE(DTYPE_I64, 0), *last = WHOLE(DTYPE_I64, dim->extent - 1);
 	int64_t low, high;
-	index = expr_cast(arena, DTYPE_I64, index);
+	index = CAST(DTYPE_I64, index);
 	expr_bounds(index, &low, &high);
 	if (low >= 0 && high < dim->extent)
 		return index_value(arena, index, 0, dim->extent - 1);
-	index = expr2(definer, SCALAR_add, index,
-	        expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, zero), definer_dim(definer, dim)));
-	return index_value(
-	        arena, expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, index, zero), last), 0, dim->extent - 1);
+	index = ADD(index, MUL(LESS(index, zero), definer_dim(definer, dim)));
+	return index_value(arena, MIN(MAX(index, zero), last), 0, dim->extent - 1);
 }
 
 /* The place that indices name.  A single constant is a number of the address, which stays affine: a product of what is
@@ -36,9 +33,9 @@ static const struct index *place_of(struct definer *definer, const struct index 
 	if (indices->data && !dim->count && tensor_elements(definer->node->graph->build, indices) == 1) {
 		int64_t index = infer_constant_at(indices, 0);
 		index += index < 0 ? dim->extent : 0;
-		return index_constant(definer->arena, index < 0 ? 0 : index < dim->extent ? index : dim->extent - 1);
+		return CONSTANT(index < 0 ? 0 : index < dim->extent ? index : dim->extent - 1);
 	}
-	return place(definer, expr_load(definer->arena, definer_in(definer, 1), at), d);
+	return place(definer, LOAD(IN(1), at), d);
 }
 
 /* Constant indices, or their column, that are inside however few there are. */
@@ -57,7 +54,7 @@ void definer_require_index(struct definer *definer, int64_t column, int d)
 {
 	struct arena *arena = definer->arena;
 	const struct dim *dim = &definer->node->in[0]->dims[d];
-	struct definition *indices = definer_in(definer, 1);
+	struct definition *indices = IN(1);
 	const struct index *own[MAX_RANK];
 	int rank = indices->rank - (column >= 0);
 	if (!dim->count) {
@@ -68,16 +65,12 @@ void definer_require_index(struct definer *definer, int64_t column, int d)
 		return;
 	index_vars(arena, own, rank, indices->extents);
 	if (column >= 0)
-		own[rank] = index_constant(arena, column);
-	const struct expr *at = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, own)),
-	                  *most = definer_dim(definer, dim);
+		own[rank] = CONSTANT(column);
+	const struct expr *at = CAST(DTYPE_I64, LOAD(indices, own)), *most = definer_dim(definer, dim);
 	if (tensor_counted(definer->node->in[1]))
-		most = integer_of(definer, SCALAR_max, most, integer(definer, 1));
-	const struct expr *least =
-	        integer_kept(definer, "least", integer_of(definer, SCALAR_sub, integer(definer, -1), most));
-	definer_require(definer, EXIT_INVALID, rank, indices->extents,
-	        integer_of(definer, SCALAR_and, integer_of(definer, SCALAR_less, at, most),
-	                integer_of(definer, SCALAR_less, least, at)),
+		most = I_MAX(most, I(1));
+	const struct expr *least = integer_kept(definer, "least", I_SUB(I(-1), most));
+	definer_require(definer, EXIT_INVALID, rank, indices->extents, I_AND(I_LESS(at, most), I_LESS(least, at)),
 	        "an index at run time is outside of dimension %d", d);
 }
 
@@ -106,14 +99,13 @@ void infer_gather(struct node *node)
 
 void define_gather(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1);
+	struct definition *x = IN(0), *indices = IN(1);
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int axis = gather_axis(definer->node);
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0) {
-		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
+		OUT(0, NUMBER(x->type, 0));
 		return;
 	}
 	definer_require_index(definer, -1, axis);
@@ -125,7 +117,7 @@ void define_gather(struct definer *definer)
 			x_at[d] = index;
 			n += indices->rank;
 		}
-	definer_out_map(definer, 0, expr_load(arena, x, x_at));
+	OUT(0, LOAD(x, x_at));
 }
 
 /* ---- GatherElements: y[i, j] = x[at[i, j], j] ---- */
@@ -152,18 +144,18 @@ void infer_gather_elements(struct node *node)
 
 void define_gather_elements(struct definer *definer)
 {
-	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1);
+	struct definition *x = IN(0), *indices = IN(1);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int axis = gather_axis(definer->node);
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0) {
-		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
+		OUT(0, NUMBER(x->type, 0));
 		return;
 	}
 	definer_require_index(definer, -1, axis);
-	at[axis] = place(definer, expr_load(definer->arena, indices, at), axis);
-	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
+	at[axis] = place(definer, LOAD(indices, at), axis);
+	OUT(0, LOAD(x, at));
 }
 
 /* ---- GatherND: the last dimension of the indices is a place in `count` dimensions of data, behind the batch's ---- */
@@ -215,14 +207,13 @@ void infer_gather_nd(struct node *node)
 
 void define_gather_nd(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1);
+	struct definition *x = IN(0), *indices = IN(1);
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK], *place_at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	struct places places = places_of(definer->node);
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0) {
-		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
+		OUT(0, NUMBER(x->type, 0));
 		return;
 	}
 	for (int d = 0; d < indices->rank - 1; d++)
@@ -233,13 +224,13 @@ void define_gather_nd(struct definer *definer)
 			x_at[d] = at[d];
 		} else if (i < places.count) {
 			definer_require_index(definer, i, d);
-			place_at[indices->rank - 1] = index_constant(arena, i);
-			x_at[d] = place(definer, expr_load(arena, indices, place_at), d);
+			place_at[indices->rank - 1] = CONSTANT(i);
+			x_at[d] = place(definer, LOAD(indices, place_at), d);
 		} else {
 			x_at[d] = at[indices->rank - 1 + i - places.count];
 		}
 	}
-	definer_out_map(definer, 0, expr_load(arena, x, x_at));
+	OUT(0, LOAD(x, x_at));
 }
 
 /* ---- ReverseSequence: the first elements of each sequence, as many as its length says, in reverse ---- */
@@ -285,37 +276,29 @@ void infer_reverse_sequence(struct node *node)
 void define_reverse_sequence(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *lengths = definer_in(definer, 1);
+	struct definition *x = IN(0), *lengths = IN(1);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	struct sequences s = sequences_of(definer->node);
 	const struct dim *steps = &definer->node->in[0]->dims[s.time];
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0) {
-		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
+		OUT(0, NUMBER(x->type, 0));
 		return;
 	}
 	int64_t last = extents[s.time] - 1;
-	const struct index *sequence = index_var(arena, 0, lengths->extents[0]);
+	const struct index *sequence = VAR(0, lengths->extents[0]);
 	if (steps->count)
 		definer_require(definer, EXIT_INVALID, 1, lengths->extents,
-		        integer_of(definer, SCALAR_and,
-		                integer_of(definer, SCALAR_less, integer(definer, -1),
-		                        expr_load(arena, lengths, &sequence)),
-		                integer_of(definer, SCALAR_less, expr_load(arena, lengths, &sequence),
-		                        integer_of(definer, SCALAR_add, definer_dim(definer, steps),
-		                                integer(definer, 1)))),
+		        I_AND(I_LESS(I(-1), LOAD(lengths, &sequence)),
+		                I_LESS(LOAD(lengths, &sequence), I_ADD(definer_dim(definer, steps), I(1)))),
 		        "a length at run time is not in what there is of dimension %d", s.time);
 	else
-		definer_require_within(definer, EXIT_INVALID, 1, lengths->extents, expr_load(arena, lengths, &sequence),
-		        0, last + 1, "a length at run time is not in [0, %" PRId64 "]", last + 1);
-	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0), *most = expr_integer(arena, DTYPE_I64, last + 1),
-	                  *time = expr_index(arena, at[s.time]);
-	const struct expr *length = expr2(
-	        definer, SCALAR_min, expr2(definer, SCALAR_max, expr_load(arena, lengths, &at[s.batch]), zero), most);
-	const struct expr *back =
-	        expr2(definer, SCALAR_sub, expr2(definer, SCALAR_sub, length, expr_integer(arena, DTYPE_I64, 1)), time);
-	at[s.time] = index_value(
-	        arena, expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, time, length), back, time), 0, last);
-	definer_out_map(definer, 0, expr_load(arena, x, at));
+		definer_require_within(definer, EXIT_INVALID, 1, lengths->extents, LOAD(lengths, &sequence), 0,
+		        last + 1, "a length at run time is not in [0, %" PRId64 "]", last + 1);
+	const struct expr *zero = WHOLE(DTYPE_I64, 0), *most = WHOLE(DTYPE_I64, last + 1), *time = POSITION(at[s.time]);
+	const struct expr *length = MIN(MAX(LOAD(lengths, &at[s.batch]), zero), most);
+	const struct expr *back = SUB(SUB(length, WHOLE(DTYPE_I64, 1)), time);
+	at[s.time] = index_value(arena, WHERE(LESS(time, length), back, time), 0, last);
+	OUT(0, LOAD(x, at));
 }

@@ -1,6 +1,6 @@
 /* grid.c: GridSample: data at places that another tensor says, from -1 to 1.  For each place and dimension a few taps;
  * their indices, their weights and whether they lie outside are maps over the grid, the output is a sum of taps. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 enum mode { LINEAR, NEAREST, CUBIC };
@@ -70,37 +70,30 @@ static const struct expr *weight_of(struct definer *definer, enum mode mode, con
 {
 	enum dtype type = far->type;
 	double a = -0.75;
-#define N(number) expr_number(definer->arena, type, number)
-#define MUL(x, y) expr2(definer, SCALAR_mul, x, y)
-#define ADD(x, y) expr2(definer, SCALAR_add, x, y)
 	const struct expr *x = expr1(definer, SCALAR_abs, far);
 	if (mode == NEAREST)
-		return N(1);
+		return NUMBER(type, 1);
 	if (mode == LINEAR)
-		return expr2(definer, SCALAR_sub, N(1), x);
-	const struct expr *near = ADD(MUL(MUL(ADD(MUL(N(a + 2), x), N(-(a + 3))), x), x), N(1));
-	const struct expr *off = ADD(MUL(ADD(MUL(ADD(MUL(N(a), x), N(-5 * a)), x), N(8 * a)), x), N(-4 * a));
-	return expr3(definer, SCALAR_where, expr2(definer, SCALAR_less_equal, x, N(1)), near, off);
-#undef N
-#undef MUL
-#undef ADD
+		return SUB(NUMBER(type, 1), x);
+	const struct expr *near =
+	        ADD(MUL(MUL(ADD(MUL(NUMBER(type, a + 2), x), NUMBER(type, -(a + 3))), x), x), NUMBER(type, 1));
+	const struct expr *off =
+	        ADD(MUL(ADD(MUL(ADD(MUL(NUMBER(type, a), x), NUMBER(type, -5 * a)), x), NUMBER(type, 8 * a)), x),
+	                NUMBER(type, -4 * a));
+	return WHERE(expr2(definer, SCALAR_less_equal, x, NUMBER(type, 1)), near, off);
 }
 
 /* An index as the padding has it: inside [0, n). */
 static const struct expr *padded(
         struct definer *definer, enum padding padding, bool corners, const struct expr *n, const struct expr *i)
 {
-	struct arena *arena = definer->arena;
-	const struct expr *last = integer_of(definer, SCALAR_sub, n, integer(definer, 1)),
-	                  *period = integer_of(definer, SCALAR_mul, integer(definer, 2), corners ? last : n);
+	const struct expr *last = I_SUB(n, I(1)), *period = I_MUL(I(2), corners ? last : n);
 	int64_t number;
 	if (padding == REFLECTION && (!definer_number(definer, period, &number) || number > 0)) { /* x mod 0 is 0 */
 		i = expr2(definer, SCALAR_mod, i, period);
-		i = expr2(definer, SCALAR_min, i,
-		        expr2(definer, SCALAR_sub,
-		                corners ? period : integer_of(definer, SCALAR_sub, period, integer(definer, 1)), i));
+		i = MIN(i, SUB(corners ? period : I_SUB(period, I(1)), i));
 	}
-	return expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, i, expr_integer(arena, DTYPE_I64, 0)), last);
+	return MIN(MAX(i, WHOLE(DTYPE_I64, 0)), last);
 }
 
 /* How many elements there are of a dimension of the data, 1 where a call says none: a check then asks for one. */
@@ -109,19 +102,16 @@ static const struct expr *size_of(struct definer *definer, int d)
 	const struct node *node = definer->node;
 	const struct dim *dim = &node->in[0]->dims[d];
 	if (!dim->count)
-		return integer(definer, dim->extent);
-	definer_require(definer, EXIT_INVALID, 0, NULL,
-	        integer_of(definer, SCALAR_less, integer(definer, 0), definer_dim(definer, dim)),
-	        "dimension %d of the data has no element", d);
-	return integer_kept(definer, arena_printf(definer->arena, "size_%d", d),
-	        integer_of(definer, SCALAR_max, definer_dim(definer, dim), integer(definer, 1)));
+		return I(dim->extent);
+	REQUIRE(I_LESS(I(0), definer_dim(definer, dim)), "dimension %d of the data has no element", d);
+	return integer_kept(
+	        definer, arena_printf(definer->arena, "size_%d", d), I_MAX(definer_dim(definer, dim), I(1)));
 }
 
 static const struct expr *as_number(struct definer *definer, enum dtype type, const struct expr *whole)
 {
 	int64_t number;
-	return definer_number(definer, whole, &number) ? expr_number(definer->arena, type, (double)number)
-	                                               : expr_cast(definer->arena, type, whole);
+	return definer_number(definer, whole, &number) ? NUMBER(type, (double)number) : CAST(type, whole);
 }
 
 /* How far each tap lies from the place, rounded down: 0 and 1, -1 to 2. */
@@ -163,45 +153,32 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	enum padding padding = padding_of(definer->node);
 	for (int k = 0; k < rank; k++) {
 		extents[k] = k == 1 ? count : grid->extents[k > 1 ? k - 1 : k];
-		at[k] = index_var(arena, k, extents[k]);
+		at[k] = VAR(k, extents[k]);
 		own[k > 1 ? k - 1 : k] = at[k];
 	}
-	own[rank - 1] = index_constant(arena, x->rank - 1 - d); /* the last dimension comes first */
-	const struct expr *have = size_of(definer, d),
-	                  *last = as_number(
-	                          definer, grid->type, integer_of(definer, SCALAR_sub, have, integer(definer, 1)));
-	const struct expr *g = expr_load(arena, grid, own), *one = expr_number(arena, grid->type, 1),
-	                  *half = expr_number(arena, grid->type, 0.5);
-	const struct expr *place = expr2(definer, SCALAR_add, g, one);
+	own[rank - 1] = CONSTANT(x->rank - 1 - d); /* the last dimension comes first */
+	const struct expr *have = size_of(definer, d), *last = as_number(definer, grid->type, I_SUB(have, I(1)));
+	const struct expr *g = LOAD(grid, own), *one = NUMBER(grid->type, 1), *half = NUMBER(grid->type, 0.5);
+	const struct expr *place = ADD(g, one);
 	if (corners)
-		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_mul, place, half), last);
+		place = MUL(MUL(place, half), last);
 	else
-		place = expr2(definer, SCALAR_mul,
-		        expr2(definer, SCALAR_sub,
-		                expr2(definer, SCALAR_mul, place, as_number(definer, grid->type, have)), one),
-		        half);
+		place = MUL(SUB(MUL(place, as_number(definer, grid->type, have)), one), half);
 	const struct expr *tap = expr1(definer, mode == NEAREST ? SCALAR_round : SCALAR_floor, place), *first = tap,
 	                  *beyond;
-	const struct expr *step = expr_cast(
-	                          arena, grid->type, expr_load(arena, steps_of(definer, d, mode, count), &at[1])),
-	                  *none = expr_number(arena, grid->type, 0);
+	const struct expr *step = CAST(grid->type, LOAD(steps_of(definer, d, mode, count), &at[1])),
+	                  *none = NUMBER(grid->type, 0);
 	struct taps taps = { .beside = taps_lie_beside(x, grid, d, mode, padding) };
-	const struct expr *i = expr_cast(arena, DTYPE_I64, tap);
+	const struct expr *i = CAST(DTYPE_I64, tap);
 	if (taps.beside) {
-		const struct expr *most = integer_of(definer, SCALAR_max,
-		        integer_of(definer, SCALAR_sub, have, integer(definer, 2)), integer(definer, 0));
-		tap = expr2(definer, SCALAR_add,
-		        expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, first, none),
-		                as_number(definer, grid->type, most)),
-		        step);
-		beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, first),
-		        expr2(definer, SCALAR_less, expr2(definer, SCALAR_add, first, one), tap));
-		i = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, i, expr_integer(arena, DTYPE_I64, 0)), most);
+		const struct expr *most = I_MAX(I_SUB(have, I(2)), I(0));
+		tap = ADD(MIN(MAX(first, none), as_number(definer, grid->type, most)), step);
+		beyond = ADD(LESS(tap, first), LESS(ADD(first, one), tap));
+		i = MIN(MAX(i, WHOLE(DTYPE_I64, 0)), most);
 	} else {
-		tap = expr2(definer, SCALAR_add, tap, step);
-		beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, none),
-		        expr2(definer, SCALAR_less, last, tap));
-		i = padded(definer, padding, corners, have, expr_cast(arena, DTYPE_I64, tap));
+		tap = ADD(tap, step);
+		beyond = ADD(LESS(tap, none), LESS(last, tap));
+		i = padded(definer, padding, corners, have, CAST(DTYPE_I64, tap));
 	}
 	const char *names[3];
 	for (int k = 0; k < 3; k++)
@@ -211,21 +188,18 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 		                        : k == 1 ? "weights"
 		                                 : "outside",
 		                d));
-	taps.weights = definer_map(definer, names[1], rank, extents,
-	        expr_cast(arena, x->type, weight_of(definer, mode, expr2(definer, SCALAR_sub, place, tap))));
-	taps.outside = padding == ZEROS
-	        ? definer_map(definer, names[2], rank, extents, expr_cast(arena, x->type, beyond))
-	        : NULL;
+	taps.weights =
+	        definer_map(definer, names[1], rank, extents, CAST(x->type, weight_of(definer, mode, SUB(place, tap))));
+	taps.outside = padding == ZEROS ? definer_map(definer, names[2], rank, extents, CAST(x->type, beyond)) : NULL;
 	extents[1] = taps.beside ? 1 : count;
-	taps.places = definer_map(
-	        definer, names[0], rank, extents, expr_cast(arena, n > INT32_MAX ? DTYPE_I64 : DTYPE_I32, i));
+	taps.places = definer_map(definer, names[0], rank, extents, CAST(n > INT32_MAX ? DTYPE_I64 : DTYPE_I32, i));
 	return taps;
 }
 
 void define_grid_sample(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *grid = definer_in(definer, 1);
+	struct definition *x = IN(0), *grid = IN(1);
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK], *own[MAX_RANK];
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	enum mode mode = mode_of(definer->node);
@@ -237,7 +211,7 @@ void define_grid_sample(struct definer *definer)
 	else if (dtypes[type].class != CLASS_FLOAT && mode != NEAREST) /* integers: in a float, rounded to even */
 		x = definer_as(definer, x, dtypes[type].bits > 16 ? DTYPE_F64 : DTYPE_F32);
 	if (definition_elements(x) == 0) {
-		definer_out_map(definer, 0, expr_number(arena, type, 0));
+		OUT(0, NUMBER(type, 0));
 		return;
 	}
 	x_at[0] = own[0] = at[0];
@@ -246,30 +220,28 @@ void define_grid_sample(struct definer *definer)
 		own[d] = at[d];
 	for (int d = 2; d < rank; d++) {
 		reduced[d - 2] = mode == NEAREST ? 1 : mode == LINEAR ? 2 : 4;
-		own[1] = index_var(arena, rank + d - 2, reduced[d - 2]);
+		own[1] = VAR(rank + d - 2, reduced[d - 2]);
 		struct taps taps = taps_of(definer, x, grid, d, reduced[d - 2]);
 		const struct index *tap = own[1];
-		const struct expr *w = expr_load(arena, taps.weights, own),
-		                  *o = taps.outside ? expr_load(arena, taps.outside, own) : NULL;
-		own[1] = taps.beside ? index_constant(arena, 0) : tap;
-		x_at[d] = index_value(arena, expr_cast(arena, DTYPE_I64, expr_load(arena, taps.places, own)), 0,
-		        x->extents[d] - 1 - taps.beside);
-		x_at[d] = taps.beside ? index_add(arena, x_at[d], tap) : x_at[d];
-		weight = weight ? expr2(definer, SCALAR_mul, weight, w) : w;
-		outside = !o ? NULL : outside ? expr2(definer, SCALAR_max, outside, o) : o;
+		const struct expr *w = LOAD(taps.weights, own), *o = taps.outside ? LOAD(taps.outside, own) : NULL;
+		own[1] = taps.beside ? CONSTANT(0) : tap;
+		x_at[d] =
+		        index_value(arena, CAST(DTYPE_I64, LOAD(taps.places, own)), 0, x->extents[d] - 1 - taps.beside);
+		x_at[d] = taps.beside ? SUM(x_at[d], tap) : x_at[d];
+		weight = weight ? MUL(weight, w) : w;
+		outside = !o ? NULL : outside ? MAX(outside, o) : o;
 	}
-	const struct expr *value = expr_load(arena, x, x_at);
+	const struct expr *value = LOAD(x, x_at);
 	if (outside)
-		value = expr3(definer, SCALAR_where, outside, expr_number(arena, x->type, 0), value);
+		value = WHERE(outside, NUMBER(x->type, 0), value);
 	const char *name = x->type == type ? definer->node->out[0]->name : definer_name(definer, "sampled");
-	struct definition *made = definer_reduction(definer, name, rank, extents, REDUCE_SUM, rank - 2, reduced, NULL,
-	        expr2(definer, SCALAR_mul, value, weight));
+	struct definition *made = definer_reduction(
+	        definer, name, rank, extents, REDUCE_SUM, rank - 2, reduced, NULL, MUL(value, weight));
 	if (made->type == type)
 		definer_out(definer, 0, made);
 	else
-		definer_out_map(definer, 0,
-		        expr_cast(arena, type,
-		                dtypes[made->type].class == CLASS_FLOAT
-		                        ? expr1(definer, SCALAR_round, expr_load(arena, made, at))
-		                        : expr_load(arena, made, at)));
+		OUT(0,
+		        CAST(type,
+		                dtypes[made->type].class == CLASS_FLOAT ? expr1(definer, SCALAR_round, LOAD(made, at))
+		                                                        : LOAD(made, at)));
 }

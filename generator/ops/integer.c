@@ -1,13 +1,10 @@
 /* integer.c: words for what operands at run time say: integers of 64 bits, yes being 1 and no 0.  Each is a number
  * where what it is made of is, so that constant operands fold on the way. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <stdarg.h>
 #include <stdio.h>
 
-const struct expr *integer(struct definer *definer, int64_t number)
-{
-	return expr_integer(definer->arena, DTYPE_I64, number);
-}
+const struct expr *integer(struct definer *definer, int64_t number) { return WHOLE(DTYPE_I64, number); }
 
 const struct expr *integer_of(struct definer *definer, enum scalar opcode, const struct expr *a, const struct expr *b)
 {
@@ -23,12 +20,12 @@ const struct expr *integer_of(struct definer *definer, enum scalar opcode, const
 const struct expr *integer_where(
         struct definer *definer, const struct expr *which, const struct expr *yes, const struct expr *no)
 {
-	return which->kind != EXPR_NUMBER ? expr3(definer, SCALAR_where, which, yes, no) : which->integer ? yes : no;
+	return which->kind != EXPR_NUMBER ? WHERE(which, yes, no) : which->integer ? yes : no;
 }
 
 const struct expr *integer_is(struct definer *definer, const struct expr *a, int64_t number)
 {
-	return integer_of(definer, SCALAR_equal, a, integer(definer, number));
+	return I_EQUAL(a, I(number));
 }
 
 const struct expr *integer_between(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
@@ -36,41 +33,36 @@ const struct expr *integer_between(struct definer *definer, const struct expr *a
 	uint64_t reach = (uint64_t)high - (uint64_t)low;
 	if (a->kind != EXPR_NUMBER && low < high
 	        && reach < INT64_MAX) { /* the distance from `low`, which wraps around, is one comparison */
-		const struct expr *far =
-		        expr_cast(definer->arena, DTYPE_U64, expr2(definer, SCALAR_sub, a, integer(definer, low)));
-		return expr_cast(definer->arena, DTYPE_I64,
-		        expr2(definer, SCALAR_less, far, expr_integer(definer->arena, DTYPE_U64, (int64_t)reach + 1)));
+		const struct expr *far = CAST(DTYPE_U64, SUB(a, I(low)));
+		return CAST(DTYPE_I64, LESS(far, WHOLE(DTYPE_U64, (int64_t)reach + 1)));
 	}
-	return integer_of(definer, SCALAR_and, integer_of(definer, SCALAR_greater_equal, a, integer(definer, low)),
-	        integer_of(definer, SCALAR_less_equal, a, integer(definer, high)));
+	return I_AND(integer_of(definer, SCALAR_greater_equal, a, I(low)),
+	        integer_of(definer, SCALAR_less_equal, a, I(high)));
 }
 
 const struct expr *integer_cut(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
 {
-	return integer_of(
-	        definer, SCALAR_min, integer_of(definer, SCALAR_max, a, integer(definer, low)), integer(definer, high));
+	return I_MIN(I_MAX(a, I(low)), I(high));
 }
 
 const struct expr *integer_kept(struct definer *definer, const char *part, const struct expr *a)
 {
-	return a->kind == EXPR_NUMBER || a->kind == EXPR_LOAD
-	        ? a
-	        : expr_load(definer->arena, definer_map(definer, definer_name(definer, part), 0, NULL, a), NULL);
+	return a->kind == EXPR_NUMBER || a->kind == EXPR_LOAD ? a : LOAD(PART(part, 0, NULL, a), NULL);
 }
 
 /* ---- operands of an element for each of some axes ---- */
 static const struct expr *is_axis(struct definer *definer, const struct axes *axes, int64_t i, int d)
 {
 	if (axes->input < 0)
-		return integer(definer, i == d);
+		return I(i == d);
 	const struct expr *axis = definer_element(definer, axes->input, i);
-	return integer_of(definer, SCALAR_or, integer_is(definer, axis, d), integer_is(definer, axis, d - axes->rank));
+	return I_OR(integer_is(definer, axis, d), integer_is(definer, axis, d - axes->rank));
 }
 
 const struct expr *axes_say(
         struct definer *definer, const struct axes *axes, int d, int input, int64_t first, int64_t otherwise)
 {
-	const struct expr *value = integer(definer, otherwise);
+	const struct expr *value = I(otherwise);
 	for (int64_t i = 0; i < axes->count; i++)
 		value = integer_where(
 		        definer, is_axis(definer, axes, i, d), definer_element(definer, input, first + i), value);
@@ -79,17 +71,16 @@ const struct expr *axes_say(
 
 const struct expr *axes_right(struct definer *definer, const struct axes *axes)
 {
-	const struct expr *right = integer(definer, 1), *all = integer(definer, 0);
+	const struct expr *right = I(1), *all = I(0);
 	for (int d = 0; d < axes->rank && axes->input >= 0; d++) {
-		const struct expr *count = integer(definer, 0);
+		const struct expr *count = I(0);
 		for (int64_t i = 0; i < axes->count; i++)
-			count = integer_of(definer, SCALAR_add, count, is_axis(definer, axes, i, d));
+			count = I_ADD(count, is_axis(definer, axes, i, d));
 		count = integer_kept(definer, arena_printf(definer->arena, "times_%d", d), count);
-		right = integer_of(
-		        definer, SCALAR_and, right, integer_of(definer, SCALAR_less, count, integer(definer, 2)));
-		all = integer_of(definer, SCALAR_add, all, count);
+		right = I_AND(right, I_LESS(count, I(2)));
+		all = I_ADD(all, count);
 	}
-	return axes->input < 0 ? right : integer_of(definer, SCALAR_and, right, integer_is(definer, all, axes->count));
+	return axes->input < 0 ? right : I_AND(right, integer_is(definer, all, axes->count));
 }
 
 struct definition *definer_choose(struct definer *definer, int count, const struct expr *const *is,
@@ -97,7 +88,7 @@ struct definition *definer_choose(struct definer *definer, int count, const stru
 {
 	struct arena *arena = definer->arena;
 	const struct definition *first = each[0];
-	const struct expr *which = integer(definer, count), *body = NULL;
+	const struct expr *which = I(count), *body = NULL;
 	const struct index *at[MAX_RANK];
 	char text[400];
 	va_list args;
@@ -105,17 +96,16 @@ struct definition *definer_choose(struct definer *definer, int count, const stru
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	for (int i = count - 1; i >= 0; i--)
-		which = integer_where(definer, is[i], integer(definer, i), which);
+		which = integer_where(definer, is[i], I(i), which);
 	which = integer_kept(definer, "which", which);
-	definer_require(definer, EXIT_INVALID, 0, NULL, integer_between(definer, which, 0, count - 1), "%s", text);
+	REQUIRE(integer_between(definer, which, 0, count - 1), "%s", text);
 	index_vars(arena, at, first->rank, first->extents);
 	const struct index *chosen = definer_index(definer, which, 0, count - 1);
 	for (int i = count - 1; i >= 0; i--) {
-		const struct expr *one = expr_load(arena, each[i], at);
-		body = body ? expr_select(arena, &(struct range){ chosen, i, i + 1 }, 1, one, body) : one;
+		const struct expr *one = LOAD(each[i], at);
+		body = body ? SELECT(&(struct range){ chosen, i, i + 1 }, 1, one, body) : one;
 	}
-	return count == 1 ? each[0]
-	                  : definer_map(definer, definer_name(definer, "chosen"), first->rank, first->extents, body);
+	return count == 1 ? each[0] : PART("chosen", first->rank, first->extents, body);
 }
 
 /* ---- ingot.Asked: how a text asks that an operand be what it has made its nodes for ---- */
@@ -132,18 +122,17 @@ void infer_asked(struct node *node)
 void define_asked(struct definer *definer)
 {
 	const struct node *node = definer->node;
-	const struct expr *right = integer(definer, 1);
+	const struct expr *right = I(1);
 	const char *what = attribute_string(node, "what"), *numbers = "";
 	for (int64_t i = 0; i < definer_elements(definer, 2); i++) {
 		int64_t number;
 		if (!definer_number(definer, definer_element(definer, 2, i), &number)
 		        || i >= definer_elements(definer, 1))
 			node_invalid(node, "what is asked for is no constant, or longer than the operand");
-		right = integer_of(
-		        definer, SCALAR_and, right, integer_is(definer, definer_element(definer, 1, i), number));
+		right = I_AND(right, integer_is(definer, definer_element(definer, 1, i), number));
 		numbers = arena_printf(definer->arena, "%s%s%lld", numbers, i ? ", " : "", (long long)number);
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "%s [%s], as declared, is right", what, numbers);
+	REQUIRE(right, "%s [%s], as declared, is right", what, numbers);
 	definer_out(definer, 0, definer_in_stored(definer, 0));
 }
 
@@ -158,11 +147,8 @@ void infer_branch(struct node *node)
 
 void define_branch(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	const struct expr *is_not = integer_is(
-	        definer, expr_cast(arena, DTYPE_I64, definer_load(definer, definer_in(definer, 1), 0, NULL)), 0);
-	definer_require(definer, EXIT_INVALID, 0, NULL,
-	        attribute_int(definer->node, "yes") ? integer_is(definer, is_not, 0) : is_not, "%s",
+	const struct expr *is_not = integer_is(definer, CAST(DTYPE_I64, definer_load(definer, IN(1), 0, NULL)), 0);
+	REQUIRE(attribute_int(definer->node, "yes") ? integer_is(definer, is_not, 0) : is_not, "%s",
 	        attribute_string(definer->node, "why"));
 	definer_out(definer, 0, definer_in_stored(definer, 0));
 }

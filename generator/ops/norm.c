@@ -1,6 +1,6 @@
 /* norm.c: BatchNormalization (with given statistics, or in training with those of the batch), LayerNormalization, LRN.
  */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 /* ---- BatchNormalization: x * factor[c] + offset[c] ---- */
@@ -43,7 +43,7 @@ void infer_batch_normalization(struct node *node)
 /* The statistic in the type of the data. */
 static const struct expr *statistic(struct definer *definer, int i, enum dtype type, const struct index *const *c)
 {
-	return expr_cast(definer->arena, type, expr_load(definer->arena, definer_in(definer, i), c));
+	return CAST(type, LOAD(IN(i), c));
 }
 
 struct statistics {
@@ -53,41 +53,37 @@ struct statistics {
 /* Of the batch: over all but the channels. */
 static struct statistics batch_statistics(struct definer *definer, struct definition *x)
 {
-	struct arena *arena = definer->arena;
-	const struct index *at[MAX_RANK], *c = index_var(arena, 0, x->extents[1]);
+	const struct index *at[MAX_RANK], *c = VAR(0, x->extents[1]);
 	int64_t terms[MAX_RANK];
 	double count = 1;
 	int n = 0;
 	struct statistics is;
 	for (int d = 0; d < x->rank; d++) {
-		at[d] = d == 1 ? c : index_var(arena, 1 + n, x->extents[d]);
+		at[d] = d == 1 ? c : VAR(1 + n, x->extents[d]);
 		if (d != 1) {
 			count *= (double)x->extents[d];
 			terms[n++] = x->extents[d];
 		}
 	}
-	const struct expr *each = expr_number(arena, x->type, 1 / count);
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), 1, &x->extents[1], REDUCE_SUM,
-	        n, terms, NULL, expr_load(arena, x, at));
-	is.mean = definer_map(definer, definer_name(definer, "mean"), 1, &x->extents[1],
-	        expr2(definer, SCALAR_mul, expr_load(arena, sum, &c), each));
-	const struct expr *d = expr2(definer, SCALAR_sub, expr_load(arena, x, at), expr_load(arena, is.mean, &c));
-	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), 1, &x->extents[1],
-	        REDUCE_SUM, n, terms, NULL, expr2(definer, SCALAR_mul, d, d));
-	is.variance = definer_map(definer, definer_name(definer, "variance"), 1, &x->extents[1],
-	        expr2(definer, SCALAR_mul, expr_load(arena, squares, &c), each));
+	const struct expr *each = NUMBER(x->type, 1 / count);
+	struct definition *sum = definer_reduction(
+	        definer, definer_name(definer, "sum"), 1, &x->extents[1], REDUCE_SUM, n, terms, NULL, LOAD(x, at));
+	is.mean = PART("mean", 1, &x->extents[1], MUL(LOAD(sum, &c), each));
+	const struct expr *d = SUB(LOAD(x, at), LOAD(is.mean, &c));
+	struct definition *squares = definer_reduction(
+	        definer, definer_name(definer, "squares"), 1, &x->extents[1], REDUCE_SUM, n, terms, NULL, MUL(d, d));
+	is.variance = PART("variance", 1, &x->extents[1], MUL(LOAD(squares, &c), each));
 	return is;
 }
 
 void define_batch_normalization(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	enum dtype type = x->type;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], channels = x->rank > 1 ? x->extents[1] : 1;
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct index *c = index_var(arena, 0, channels), *own = rank > 1 ? at[1] : index_constant(arena, 0);
+	const struct index *c = VAR(0, channels), *own = rank > 1 ? at[1] : CONSTANT(0);
 	const struct expr *mean = statistic(definer, 3, type, &c), *variance = statistic(definer, 4, type, &c);
 	if (batch_normalization_trains(definer->node)) {
 		/* running = running * momentum + batch * (1 - momentum) */
@@ -95,27 +91,21 @@ void define_batch_normalization(struct definer *definer)
 		struct statistics is = batch_statistics(definer, x);
 		struct definition *const batch[2] = { is.mean, is.variance };
 		for (int i = 0; i < 2; i++) {
-			struct definition *running = definer_in(definer, 3 + i);
-			const struct expr *fresh = expr_cast(arena, running->type, expr_load(arena, batch[i], &c));
-			definer_out_map(definer, 1 + i,
-			        expr3(definer, SCALAR_fma, expr_load(arena, running, &c),
-			                expr_number(arena, running->type, momentum),
-			                expr2(definer, SCALAR_mul, fresh,
-			                        expr_number(arena, running->type, 1 - momentum))));
+			struct definition *running = IN(3 + i);
+			const struct expr *fresh = CAST(running->type, LOAD(batch[i], &c));
+			OUT(1 + i,
+			        FMA(LOAD(running, &c), NUMBER(running->type, momentum),
+			                MUL(fresh, NUMBER(running->type, 1 - momentum))));
 		}
-		mean = expr_load(arena, is.mean, &c);
-		variance = expr_load(arena, is.variance, &c);
+		mean = LOAD(is.mean, &c);
+		variance = LOAD(is.variance, &c);
 	}
-	const struct expr *epsilon = expr_number(arena, type, attribute_float(definer->node, "epsilon"));
-	struct definition *factor = definer_map(definer, definer_name(definer, "factor"), 1, &channels,
-	        expr2(definer, SCALAR_div, statistic(definer, 1, type, &c),
-	                expr1(definer, SCALAR_sqrt, expr2(definer, SCALAR_add, variance, epsilon))));
-	struct definition *offset = definer_map(definer, definer_name(definer, "offset"), 1, &channels,
-	        expr3(definer, SCALAR_fma, expr1(definer, SCALAR_neg, mean), expr_load(arena, factor, &c),
-	                statistic(definer, 2, type, &c)));
-	definer_out_map(definer, 0,
-	        expr3(definer, SCALAR_fma, expr_load(arena, x, at), expr_load(arena, factor, &own),
-	                expr_load(arena, offset, &own)));
+	const struct expr *epsilon = NUMBER(type, attribute_float(definer->node, "epsilon"));
+	struct definition *factor = PART("factor", 1, &channels,
+	        DIV(statistic(definer, 1, type, &c), expr1(definer, SCALAR_sqrt, ADD(variance, epsilon))));
+	struct definition *offset = PART("offset", 1, &channels,
+	        FMA(expr1(definer, SCALAR_neg, mean), LOAD(factor, &c), statistic(definer, 2, type, &c)));
+	OUT(0, FMA(LOAD(x, at), LOAD(factor, &own), LOAD(offset, &own)));
 }
 
 /* ---- LayerNormalization: two passes over the dimensions from `axis` on ---- */
@@ -150,8 +140,7 @@ void infer_layer_normalization(struct node *node)
 
 void define_layer_normalization(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *scale = definer_in(definer, 1), *bias = definer_in(definer, 2);
+	struct definition *x = IN(0), *scale = IN(1), *bias = IN(2);
 	const struct index *at[MAX_RANK], *term_at[MAX_RANK];
 	int64_t extents[MAX_RANK], row_extents[MAX_RANK], terms[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
@@ -159,38 +148,34 @@ void define_layer_normalization(struct definer *definer)
 	double count = 1;
 	for (int d = 0; d < rank; d++) {
 		row_extents[d] = d < axis ? extents[d] : 1;
-		term_at[d] = d < axis ? at[d] : index_var(arena, rank + d - axis, extents[d]);
+		term_at[d] = d < axis ? at[d] : VAR(rank + d - axis, extents[d]);
 		if (d >= axis) {
 			terms[d - axis] = extents[d];
 			count *= (double)extents[d];
 		}
 	}
-	const struct expr *each = expr_number(arena, x->type, 1 / count);
+	const struct expr *each = NUMBER(x->type, 1 / count);
 	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM,
-	        rank - axis, terms, NULL, expr_load(arena, x, term_at));
-	struct definition *mean = definer_map(definer, definer_name(definer, "mean"), rank, row_extents,
-	        expr2(definer, SCALAR_mul, definer_load(definer, sum, rank, at), each));
-	struct definition *centred = definer_map(definer, definer_name(definer, "centred"), rank, extents,
-	        expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, mean, rank, at)));
-	const struct expr *d = expr_load(arena, centred, term_at);
+	        rank - axis, terms, NULL, LOAD(x, term_at));
+	struct definition *mean = PART("mean", rank, row_extents, MUL(definer_load(definer, sum, rank, at), each));
+	struct definition *centred =
+	        PART("centred", rank, extents, SUB(LOAD(x, at), definer_load(definer, mean, rank, at)));
+	const struct expr *d = LOAD(centred, term_at);
 	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), rank, row_extents,
-	        REDUCE_SUM, rank - axis, terms, NULL, expr2(definer, SCALAR_mul, d, d));
-	const struct expr *variance = expr3(definer, SCALAR_fma, definer_load(definer, squares, rank, at), each,
-	        expr_number(arena, x->type, attribute_float(definer->node, "epsilon")));
-	struct definition *inverse = definer_map(definer, definer_name(definer, "inverse"), rank, row_extents,
-	        expr2(definer, SCALAR_div, expr_number(arena, x->type, 1), expr1(definer, SCALAR_sqrt, variance)));
-	const struct expr *normal =
-	        expr2(definer, SCALAR_mul, expr_load(arena, centred, at), definer_load(definer, inverse, rank, at));
+	        REDUCE_SUM, rank - axis, terms, NULL, MUL(d, d));
+	const struct expr *variance = FMA(definer_load(definer, squares, rank, at), each,
+	        NUMBER(x->type, attribute_float(definer->node, "epsilon")));
+	struct definition *inverse =
+	        PART("inverse", rank, row_extents, DIV(NUMBER(x->type, 1), expr1(definer, SCALAR_sqrt, variance)));
+	const struct expr *normal = MUL(LOAD(centred, at), definer_load(definer, inverse, rank, at));
 	const struct expr *factor = definer_load(definer, scale, rank, at);
-	definer_out_map(definer, 0,
-	        bias ? expr3(definer, SCALAR_fma, normal, factor, definer_load(definer, bias, rank, at))
-	             : expr2(definer, SCALAR_mul, normal, factor));
+	OUT(0, bias ? FMA(normal, factor, definer_load(definer, bias, rank, at)) : MUL(normal, factor));
 	for (int i = 1; i < 3; i++) { /* in the type of `stash_type`, whatever the data's */
 		struct definition *row = i == 1 ? mean : inverse;
 		if (row->type == DTYPE_F32)
 			definer_out(definer, i, row);
 		else
-			definer_out_map(definer, i, expr_cast(arena, DTYPE_F32, definer_load(definer, row, rank, at)));
+			OUT(i, CAST(DTYPE_F32, definer_load(definer, row, rank, at)));
 	}
 }
 
@@ -218,8 +203,7 @@ void infer_lrn(struct node *node)
 
 void define_lrn(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
 	int64_t extents[MAX_RANK], size = lrn_size(definer->node), channels = x->extents[1];
 	int rank = definer_shape(definer, 0, extents, at);
@@ -228,18 +212,15 @@ void define_lrn(struct definer *definer)
 	after = after < channels ? after : channels;
 	int64_t terms = before + after + 1;
 	memcpy(x_at, at, sizeof x_at);
-	x_at[1] = index_plus(arena, index_add(arena, at[1], index_var(arena, rank, terms)), -before);
-	const struct expr *near = expr_select(arena, &(struct range){ x_at[1], 0, channels }, 1,
-	        expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
-	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), rank, extents,
-	        REDUCE_SUM, 1, &terms, NULL, expr2(definer, SCALAR_mul, near, near));
-	const struct expr *sum = expr3(definer, SCALAR_fma,
-	        expr_number(arena, x->type, (double)attribute_float(definer->node, "alpha") / (double)size),
-	        expr_load(arena, squares, at),
-	        expr_number(arena, x->type, (double)attribute_float(definer->node, "bias")));
+	x_at[1] = PLUS(SUM(at[1], VAR(rank, terms)), -before);
+	const struct expr *near = SELECT(&(struct range){ x_at[1], 0, channels }, 1, LOAD(x, x_at), NUMBER(x->type, 0));
+	struct definition *squares = definer_reduction(
+	        definer, definer_name(definer, "squares"), rank, extents, REDUCE_SUM, 1, &terms, NULL, MUL(near, near));
+	const struct expr *sum = FMA(NUMBER(x->type, (double)attribute_float(definer->node, "alpha") / (double)size),
+	        LOAD(squares, at), NUMBER(x->type, (double)attribute_float(definer->node, "bias")));
 	double beta = (double)attribute_float(definer->node, "beta");
 	const struct expr *power = power_of(definer, sum, beta);
 	if (!power)
-		power = expr2(definer, SCALAR_pow, sum, expr_number(arena, x->type, beta));
-	definer_out_map(definer, 0, expr2(definer, SCALAR_div, expr_load(arena, x, at), power));
+		power = expr2(definer, SCALAR_pow, sum, NUMBER(x->type, beta));
+	OUT(0, DIV(LOAD(x, at), power));
 }

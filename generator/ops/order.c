@@ -1,5 +1,5 @@
 /* order.c: TopK: the first positions of the order of each row, and what stands there. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -64,15 +64,11 @@ static const struct expr *last_of_all(struct arena *arena, enum dtype type, bool
 /* As many as are wanted are there. */
 static void require_many(struct definer *definer, const struct dim *have, const struct dim *want)
 {
-	const struct expr *k = definer_dim(definer, want),
-	                  *many = integer_of(definer, SCALAR_add, definer_dim(definer, have), integer(definer, 1));
+	const struct expr *k = definer_dim(definer, want), *many = I_ADD(definer_dim(definer, have), I(1));
 	if (!want->count && (!have->count || size_span(have->count).least >= want->extent))
 		return;
-	definer_require(definer, EXIT_INVALID, 0, NULL,
-	        integer_of(definer, SCALAR_and, integer_of(definer, SCALAR_less, integer(definer, -1), k),
-	                integer_of(definer, SCALAR_less, k, many)),
-	        "a k of 0 to what there is of dimension %d of %s is right", order_axis(definer->node),
-	        definer->node->in[0]->name);
+	REQUIRE(I_AND(I_LESS(I(-1), k), I_LESS(k, many)), "a k of 0 to what there is of dimension %d of %s is right",
+	        order_axis(definer->node), definer->node->in[0]->name);
 }
 
 /* ---- few of short rows that do not lie in one piece ----
@@ -88,16 +84,13 @@ static bool is_short(const struct definition *x, int axis, int64_t k)
 	        && (dtypes[x->type].bits <= 16 || x->type == DTYPE_F32);
 }
 
-static const struct expr *short_integer(struct definer *definer, const struct expr *e)
-{
-	return expr_cast(definer->arena, DTYPE_I32, e);
-}
+static const struct expr *short_integer(struct definer *definer, const struct expr *e) { return CAST(DTYPE_I32, e); }
 
 /* The bits of a number, or an integer itself. */
 static const struct expr *bits_of(struct definer *definer, const struct expr *x)
 {
 	return dtypes[x->type].class == CLASS_FLOAT
-	        ? expr_cast_as(definer->arena, DTYPE_I32, CAST_BITS, expr_cast(definer->arena, DTYPE_F32, x))
+	        ? expr_cast_as(definer->arena, DTYPE_I32, CAST_BITS, CAST(DTYPE_F32, x))
 	        : short_integer(definer, x);
 }
 
@@ -105,15 +98,13 @@ static const struct expr *bits_of(struct definer *definer, const struct expr *x)
  * int32. */
 static const struct expr *key_of(struct definer *definer, const struct expr *x)
 {
-	struct arena *arena = definer->arena;
 	if (dtypes[x->type].class != CLASS_FLOAT)
 		return bits_of(definer, x);
-	x = expr2(definer, SCALAR_add, expr_cast(arena, DTYPE_F32, x), expr_number(arena, DTYPE_F32, 0));
-	const struct expr *bits = bits_of(definer, x), *most = expr_integer(arena, DTYPE_I32, INT32_MAX),
-	                  *below = expr2(definer, SCALAR_less, bits, expr_integer(arena, DTYPE_I32, 0)),
-	                  *number = short_integer(definer, expr2(definer, SCALAR_equal, x, x));
-	bits = expr3(definer, SCALAR_where, below, expr2(definer, SCALAR_xor, bits, most), bits);
-	return expr3(definer, SCALAR_where, number, bits, expr_integer(arena, DTYPE_I32, INT32_MAX - 1));
+	x = ADD(CAST(DTYPE_F32, x), NUMBER(DTYPE_F32, 0));
+	const struct expr *bits = bits_of(definer, x), *most = WHOLE(DTYPE_I32, INT32_MAX),
+	                  *below = LESS(bits, WHOLE(DTYPE_I32, 0)), *number = short_integer(definer, EQUAL(x, x));
+	bits = WHERE(below, expr2(definer, SCALAR_xor, bits, most), bits);
+	return WHERE(number, bits, WHOLE(DTYPE_I32, INT32_MAX - 1));
 }
 
 /* Of two equal ones the one behind is a step further. */
@@ -123,14 +114,13 @@ static struct definition *places_of(struct definer *definer, struct definition *
 	const struct index *at[MAX_RANK], *own, *other;
 	int64_t n = x->extents[axis];
 	index_vars(arena, at, x->rank, x->extents);
-	struct definition *key = definer_map(
-	        definer, definer_name(definer, "key"), x->rank, x->extents, key_of(definer, expr_load(arena, x, at)));
-	const struct expr *mine = expr_load(arena, key, at), *theirs, *step;
+	struct definition *key = PART("key", x->rank, x->extents, key_of(definer, LOAD(x, at)));
+	const struct expr *mine = LOAD(key, at), *theirs, *step;
 	own = at[axis];
-	at[axis] = other = index_var(arena, x->rank, n);
-	theirs = expr_load(arena, key, at);
-	own = index_plus(arena, index_add(arena, own, index_scale(arena, other, -1)), n - 1);
-	step = short_integer(definer, expr_index(arena, index_div(arena, own, n)));
+	at[axis] = other = VAR(x->rank, n);
+	theirs = LOAD(key, at);
+	own = PLUS(SUM(own, SCALE(other, -1)), n - 1);
+	step = short_integer(definer, POSITION(QUOTIENT(own, n)));
 	mine = expr2(definer, largest ? SCALAR_sub : SCALAR_add, mine, step);
 	return definer_reduction(definer, definer_name(definer, "place"), x->rank, x->extents, REDUCE_SUM, 1, &n, NULL,
 	        expr2(definer, largest ? SCALAR_greater : SCALAR_less, theirs, mine));
@@ -145,25 +135,23 @@ static const struct expr *in_place(struct definer *definer, struct definition *x
 	int64_t n = x->extents[axis];
 	index_vars(arena, at, x->rank, extents);
 	own = at[axis];
-	at[axis] = index_var(arena, x->rank, n);
-	const struct expr *what = position ? short_integer(definer, expr_index(arena, at[axis]))
-	                                   : bits_of(definer, expr_load(arena, x, at)),
-	                  *here = expr2(definer, SCALAR_equal, expr_load(arena, place, at),
-	                          short_integer(definer, expr_index(arena, own))),
-	                  *none = expr_integer(arena, DTYPE_I32, INT32_MIN);
+	at[axis] = VAR(x->rank, n);
+	const struct expr *what = position ? short_integer(definer, POSITION(at[axis])) : bits_of(definer, LOAD(x, at)),
+	                  *here = EQUAL(LOAD(place, at), short_integer(definer, POSITION(own))),
+	                  *none = WHOLE(DTYPE_I32, INT32_MIN);
 	struct definition *found = definer_reduction(definer, definer_name(definer, position ? "position" : "value"),
-	        x->rank, extents, REDUCE_MAX, 1, &n, NULL, expr3(definer, SCALAR_where, here, what, none));
+	        x->rank, extents, REDUCE_MAX, 1, &n, NULL, WHERE(here, what, none));
 	at[axis] = own;
-	what = expr_load(arena, found, at);
+	what = LOAD(found, at);
 	if (!position && dtypes[x->type].class == CLASS_FLOAT)
 		what = expr_cast_as(arena, DTYPE_F32, CAST_BITS, what);
-	return expr_cast(arena, position ? DTYPE_I64 : x->type, what);
+	return CAST(position ? DTYPE_I64 : x->type, what);
 }
 
 void define_top_k(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct node *node = definer->node;
 	const struct index *at[MAX_RANK], *key_at[MAX_RANK], *order_at[MAX_RANK];
 	int64_t extents[MAX_RANK], rows[MAX_RANK];
@@ -176,35 +164,34 @@ void define_top_k(struct definer *definer)
 	                 *want = &node->out[node_has_out(node, 0) ? 0 : 1]->dims[axis];
 	require_many(definer, have, want);
 	if (node_in(node, 1) && !node->in[1]->data && !want->count)
-		definer_require(definer, EXIT_INVALID, 0, NULL,
-		        integer_is(definer, definer_element(definer, 1, 0), extents[axis]),
+		REQUIRE(integer_is(definer, definer_element(definer, 1, 0), extents[axis]),
 		        "k is %" PRId64 ", as declared, is right", extents[axis]);
 	if (n > INT32_MAX)
 		node_limit(node, "rows of %" PRId64 ", %d at most", n, INT32_MAX);
 	for (int d = 0; d < rank; d++)
 		if (d != axis) {
 			order_at[row] = at[d];
-			key_at[d] = index_var(arena, row, extents[d]);
+			key_at[d] = VAR(row, extents[d]);
 			rows[row++] = extents[d];
 		}
 	order_at[row] = at[axis];
 	rows[row] = extents[axis];
-	key_at[axis] = index_var(arena, rank, n);
+	key_at[axis] = VAR(rank, n);
 	bool own = axis == rank - 1 && node_has_out(node, 1);
 	struct definition *there = definer_there(definer, x, have->count, axis, last_of_all(arena, x->type, largest));
 	if (is_short(x, axis, extents[axis])) {
 		struct definition *place = places_of(definer, there, axis, largest);
-		definer_out_map(definer, 1, in_place(definer, x, place, axis, extents, true));
-		definer_out_map(definer, 0, in_place(definer, x, place, axis, extents, false));
+		OUT(1, in_place(definer, x, place, axis, extents, true));
+		OUT(0, in_place(definer, x, place, axis, extents, false));
 		return;
 	}
 	struct definition *order = definer_order(definer, own ? node->out[1]->name : definer_name(definer, "order"),
-	        rank, rows, largest, n, definition_elements(x) ? expr_load(arena, there, key_at) : NULL, NULL);
-	const struct expr *position = expr_load(arena, order, order_at);
+	        rank, rows, largest, n, definition_elements(x) ? LOAD(there, key_at) : NULL, NULL);
+	const struct expr *position = LOAD(order, order_at);
 	if (own)
 		definer_out(definer, 1, order);
 	else
-		definer_out_map(definer, 1, position);
+		OUT(1, position);
 	at[axis] = index_value(arena, position, 0, n > 0 ? n - 1 : 0);
-	definer_out_map(definer, 0, definition_elements(x) ? expr_load(arena, x, at) : expr_number(arena, x->type, 0));
+	OUT(0, definition_elements(x) ? LOAD(x, at) : NUMBER(x->type, 0));
 }

@@ -1,6 +1,6 @@
 /* packed.c: elements below 8 bits.  Only inputs, outputs and constants are packed, low bits first; in between an
  * integer is a byte, and a float one of float8e4m3fn, which has every number of float4 and float6. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <math.h>
 
 enum { E4M3_MANTISSA = 3, E4M3_BIAS = 7 };
@@ -9,10 +9,7 @@ static bool is_packed_float(enum dtype type) { return dtypes[type].class == CLAS
 
 static int64_t mask_of(enum dtype type) { return ((int64_t)1 << dtypes[type].bits) - 1; }
 
-static const struct expr *whole(struct definer *definer, int64_t number)
-{
-	return expr_integer(definer->arena, DTYPE_I32, number);
-}
+static const struct expr *whole(struct definer *definer, int64_t number) { return WHOLE(DTYPE_I32, number); }
 
 enum dtype dtype_stored(enum dtype type)
 {
@@ -31,18 +28,16 @@ const struct expr *packed_from_code(struct definer *definer, enum dtype type, co
 	if (!is_packed_float(type)) {
 		int64_t sign = (int64_t)1 << (bits - 1);
 		if (dtypes[type].class == CLASS_INT)
-			code = expr2(definer, SCALAR_sub, expr2(definer, SCALAR_xor, code, whole(definer, sign)),
-			        whole(definer, sign));
-		return expr_cast(arena, dtype_stored(type), code);
+			code = SUB(expr2(definer, SCALAR_xor, code, whole(definer, sign)), whole(definer, sign));
+		return CAST(dtype_stored(type), code);
 	}
 	const struct expr *magnitude = expr2(definer, SCALAR_and, code, whole(definer, mask_of(type) >> 1));
 	const struct expr *sign = expr2(definer, SCALAR_shr, code, whole(definer, bits - 1));
 	const struct expr *byte = expr2(definer, SCALAR_or, expr2(definer, SCALAR_shl, magnitude, whole(definer, drop)),
 	        expr2(definer, SCALAR_shl, sign, whole(definer, 7)));
-	const struct expr *number = expr_cast(
-	        arena, DTYPE_F32, expr_cast_as(arena, DTYPE_F8E4M3FN, CAST_BITS, expr_cast(arena, DTYPE_U8, byte)));
-	return expr_cast(arena, DTYPE_F8E4M3FN,
-	        expr2(definer, SCALAR_mul, number, expr_number(arena, DTYPE_F32, (double)(1 / shift_of(type)))));
+	const struct expr *number =
+	        CAST(DTYPE_F32, expr_cast_as(arena, DTYPE_F8E4M3FN, CAST_BITS, CAST(DTYPE_U8, byte)));
+	return CAST(DTYPE_F8E4M3FN, MUL(number, NUMBER(DTYPE_F32, (double)(1 / shift_of(type)))));
 }
 
 const struct expr *packed_code(struct definer *definer, enum dtype type, const struct expr *stored)
@@ -50,11 +45,10 @@ const struct expr *packed_code(struct definer *definer, enum dtype type, const s
 	struct arena *arena = definer->arena;
 	int bits = dtypes[type].bits, drop = E4M3_MANTISSA - narrows[type].mantissa;
 	if (!is_packed_float(type))
-		return expr2(definer, SCALAR_and, expr_cast(arena, DTYPE_I32, stored), whole(definer, mask_of(type)));
-	const struct expr *number = expr2(definer, SCALAR_mul, expr_cast(arena, DTYPE_F32, stored),
-	        expr_number(arena, DTYPE_F32, (double)shift_of(type)));
-	const struct expr *byte = expr_cast(
-	        arena, DTYPE_I32, expr_cast_as(arena, DTYPE_U8, CAST_BITS, expr_cast(arena, DTYPE_F8E4M3FN, number)));
+		return expr2(definer, SCALAR_and, CAST(DTYPE_I32, stored), whole(definer, mask_of(type)));
+	const struct expr *number = MUL(CAST(DTYPE_F32, stored), NUMBER(DTYPE_F32, (double)shift_of(type)));
+	const struct expr *byte =
+	        CAST(DTYPE_I32, expr_cast_as(arena, DTYPE_U8, CAST_BITS, CAST(DTYPE_F8E4M3FN, number)));
 	const struct expr *magnitude =
 	        expr2(definer, SCALAR_shr, expr2(definer, SCALAR_and, byte, whole(definer, 127)), whole(definer, drop));
 	const struct expr *sign = expr2(definer, SCALAR_shr, byte, whole(definer, 7));
@@ -90,17 +84,15 @@ struct definition *packed_read(
 		return definer_map(
 		        definer, name, as->rank, as->extents, packed_from_code(definer, as->type, whole(definer, 0)));
 	index_vars(arena, at, as->rank, as->extents);
-	const struct index *bit = index_scale(arena, index_flatten(arena, as->rank, at, as->extents), bits);
-	const struct index *byte = index_div(arena, bit, 8), *next = index_plus(arena, byte, 1),
-	                   *off = index_mod(arena, bit, 8);
-	const struct expr *code = expr_cast(arena, DTYPE_I32, expr_load(arena, bytes, &byte));
+	const struct index *bit = SCALE(index_flatten(arena, as->rank, at, as->extents), bits);
+	const struct index *byte = QUOTIENT(bit, 8), *next = PLUS(byte, 1), *off = REST(bit, 8);
+	const struct expr *code = CAST(DTYPE_I32, LOAD(bytes, &byte));
 	if (8 % bits) { /* some elements lie in two bytes */
 		const struct range there = { next, 0, bytes->extents[0] };
-		const struct expr *high = expr_select(arena, &there, 1,
-		        expr_cast(arena, DTYPE_I32, expr_load(arena, bytes, &next)), whole(definer, 0));
+		const struct expr *high = SELECT(&there, 1, CAST(DTYPE_I32, LOAD(bytes, &next)), whole(definer, 0));
 		code = expr2(definer, SCALAR_or, code, expr2(definer, SCALAR_shl, high, whole(definer, 8)));
 	}
-	code = expr2(definer, SCALAR_shr, code, expr_cast(arena, DTYPE_I32, expr_index(arena, off)));
+	code = expr2(definer, SCALAR_shr, code, CAST(DTYPE_I32, POSITION(off)));
 	code = expr2(definer, SCALAR_and, code, whole(definer, mask_of(as->type)));
 	return definer_map(definer, name, as->rank, as->extents, packed_from_code(definer, as->type, code));
 }
@@ -112,27 +104,26 @@ struct definition *packed_write(
 	int bits = dtypes[as->type].bits;
 	int64_t count = definition_elements(elements), bytes = (int64_t)dtype_bytes(as->type, (size_t)count);
 	if (!count)
-		return definer_map(definer, name, 1, &bytes, expr_integer(arena, DTYPE_U8, 0));
+		return definer_map(definer, name, 1, &bytes, WHOLE(DTYPE_U8, 0));
 	if (elements->rank != 1) { /* one index, which the ranges below keep inside */
 		const struct index *at[MAX_RANK];
-		index_unflatten(arena, index_var(arena, 0, count), elements->rank, elements->extents, at);
-		elements = definer_map(definer, arena_printf(arena, "%s_flat", elements->name), 1, &count,
-		        expr_load(arena, elements, at));
+		index_unflatten(arena, VAR(0, count), elements->rank, elements->extents, at);
+		elements = definer_map(
+		        definer, arena_printf(arena, "%s_flat", elements->name), 1, &count, LOAD(elements, at));
 	}
-	const struct index *bit = index_scale(arena, index_var(arena, 0, bytes), 8);
-	const struct index *first = index_div(arena, bit, bits), *off = index_mod(arena, bit, bits);
+	const struct index *bit = SCALE(VAR(0, bytes), 8);
+	const struct index *first = QUOTIENT(bit, bits), *off = REST(bit, bits);
 	const struct expr *all = whole(definer, 0);
 	for (int k = 0; k * bits < 8 + (8 % bits ? bits - 2 : 0); k++) {
-		const struct index *flat = index_plus(arena, first, k);
+		const struct index *flat = PLUS(first, k);
 		const struct range there = { flat, 0, count };
-		const struct expr *code = packed_code(definer, as->type, expr_load(arena, elements, &flat));
-		const struct index *up = index_plus(
-		        arena, index_scale(arena, off, -1), k * bits); /* k: how far up its lowest bit goes */
-		code = k ? expr2(definer, SCALAR_shl, code, expr_cast(arena, DTYPE_I32, expr_index(arena, up)))
-		         : expr2(definer, SCALAR_shr, code, expr_cast(arena, DTYPE_I32, expr_index(arena, off)));
-		code = expr_select(arena, &there, 1, code, whole(definer, 0));
+		const struct expr *code = packed_code(definer, as->type, LOAD(elements, &flat));
+		const struct index *up = PLUS(SCALE(off, -1), k * bits); /* k: how far up its lowest bit goes */
+		code = k ? expr2(definer, SCALAR_shl, code, CAST(DTYPE_I32, POSITION(up)))
+		         : expr2(definer, SCALAR_shr, code, CAST(DTYPE_I32, POSITION(off)));
+		code = SELECT(&there, 1, code, whole(definer, 0));
 		all = k ? expr2(definer, SCALAR_or, all, code) : code;
 	}
-	return definer_map(definer, name, 1, &bytes,
-	        expr_cast(arena, DTYPE_U8, expr2(definer, SCALAR_and, all, whole(definer, 255))));
+	return definer_map(
+	        definer, name, 1, &bytes, CAST(DTYPE_U8, expr2(definer, SCALAR_and, all, whole(definer, 255))));
 }

@@ -1,5 +1,5 @@
 /* pad.c: tensors with more around or beside their elements, or with some taken to 0: Pad, Tile, Trilu. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -153,19 +153,14 @@ bool pad_of_counted(const struct node *node, int64_t *before, int64_t *after, fl
 /* The same as a number, among as many elements of dimension d as there are. */
 static const struct expr *beside_counted(struct definer *definer, enum mode mode, int d, const struct expr *from)
 {
-	const struct expr *n = definer_size(definer, definer->node->in[0]->dims[d].count),
-	                  *last = integer_of(definer, SCALAR_sub, n, integer(definer, 1));
-	definer_require(definer, EXIT_INVALID, 0, NULL, integer_between(definer, n, 1, INT64_MAX),
-	        "dimension %d has no element to take for its pads", d);
+	const struct expr *n = definer_size(definer, definer->node->in[0]->dims[d].count), *last = I_SUB(n, I(1));
+	REQUIRE(integer_between(definer, n, 1, INT64_MAX), "dimension %d has no element to take for its pads", d);
 	if (mode == PAD_WRAP)
 		return integer_of(definer, SCALAR_mod, from, n);
 	if (mode == PAD_EDGE)
-		return integer_of(
-		        definer, SCALAR_min, integer_of(definer, SCALAR_max, from, integer(definer, 0)), last);
-	const struct expr *period = integer_of(definer, SCALAR_max, integer_of(definer, SCALAR_add, last, last),
-	                          integer(definer, 1)),
-	                  *m = integer_of(definer, SCALAR_mod, from, period);
-	return integer_of(definer, SCALAR_min, m, integer_of(definer, SCALAR_sub, period, m));
+		return I_MIN(I_MAX(from, I(0)), last);
+	const struct expr *period = I_MAX(I_ADD(last, last), I(1)), *m = integer_of(definer, SCALAR_mod, from, period);
+	return I_MIN(m, I_SUB(period, m));
 }
 
 /* Where rows that wrap are shorter, an index finds their elements: several rows are a vector. */
@@ -175,44 +170,41 @@ enum { WRAPPED_IN_PARTS = 16 };
 static const struct expr *beside(struct definer *definer, struct definition *x, enum mode mode, const struct index **at,
         int d, const struct index *from)
 {
-	struct arena *arena = definer->arena;
 	const struct index *own[MAX_RANK];
 	int64_t n = x->extents[d], period = 2 * (n - 1);
 	memcpy(own, at, sizeof *own * (size_t)x->rank);
 	if (definer->node->in[0]->dims[d].count) {
-		own[d] = definer_index(definer, beside_counted(definer, mode, d, expr_index(arena, from)), 0, n - 1);
-		return expr_load(arena, x, own);
+		own[d] = definer_index(definer, beside_counted(definer, mode, d, POSITION(from)), 0, n - 1);
+		return LOAD(x, own);
 	}
 	int64_t low, high;
 	index_range(from, &low, &high);
 	if ((mode == PAD_WRAP && (x->extents[x->rank - 1] < WRAPPED_IN_PARTS || low < -n || high >= 2 * n))
 	        || (mode == PAD_REFLECT && n == 1)) {
-		own[d] = index_mod(arena, from, n);
-		return expr_load(arena, x, own);
+		own[d] = REST(from, n);
+		return LOAD(x, own);
 	}
 	if (mode == PAD_REFLECT) {
-		const struct index *m = index_mod(arena, from, period),
-		                   *back = index_plus(arena, index_scale(arena, m, -1), period);
+		const struct index *m = REST(from, period), *back = PLUS(SCALE(m, -1), period);
 		own[d] = m;
-		const struct expr *there = expr_load(arena, x, own);
+		const struct expr *there = LOAD(x, own);
 		own[d] = back;
-		const struct expr *reflected = expr_load(arena, x, own);
-		own[d] =
-		        index_constant(arena, 0); /* never: one of both lies inside, which a range has to say of each */
-		return expr_select(arena, &(struct range){ m, 0, n }, 1, there,
-		        expr_select(arena, &(struct range){ back, 0, n }, 1, reflected, expr_load(arena, x, own)));
+		const struct expr *reflected = LOAD(x, own);
+		own[d] = CONSTANT(0); /* never: one of both lies inside, which a range has to say of each */
+		return SELECT(&(struct range){ m, 0, n }, 1, there,
+		        SELECT(&(struct range){ back, 0, n }, 1, reflected, LOAD(x, own)));
 	}
 	own[d] = from;
-	const struct expr *inside = expr_load(arena, x, own);
-	own[d] = mode == PAD_WRAP ? index_plus(arena, from, n) : index_constant(arena, 0);
-	const struct expr *first = expr_load(arena, x, own);
-	own[d] = mode == PAD_WRAP ? index_plus(arena, from, -n) : index_constant(arena, n - 1);
-	const struct expr *last = expr_load(arena, x, own);
-	own[d] = index_constant(arena, 0);
+	const struct expr *inside = LOAD(x, own);
+	own[d] = mode == PAD_WRAP ? PLUS(from, n) : CONSTANT(0);
+	const struct expr *first = LOAD(x, own);
+	own[d] = mode == PAD_WRAP ? PLUS(from, -n) : CONSTANT(n - 1);
+	const struct expr *last = LOAD(x, own);
+	own[d] = CONSTANT(0);
 	if (mode == PAD_WRAP)
-		last = expr_select(arena, &(struct range){ from, n, 2 * n }, 1, last, expr_load(arena, x, own));
-	return expr_select(arena, &(struct range){ from, 0, n }, 1, inside,
-	        expr_select(arena, &(struct range){ from, mode == PAD_WRAP ? -n : INT64_MIN / 2, 0 }, 1, first, last));
+		last = SELECT(&(struct range){ from, n, 2 * n }, 1, last, LOAD(x, own));
+	return SELECT(&(struct range){ from, 0, n }, 1, inside,
+	        SELECT(&(struct range){ from, mode == PAD_WRAP ? -n : INT64_MIN / 2, 0 }, 1, first, last));
 }
 
 /* Of pads that come at run time: how many come before each dimension, as an index. */
@@ -230,22 +222,18 @@ static void pads_at_run_time(
 		const struct expr *first = axes_say(definer, &axes, d, 1, 0, 0),
 		                  *last = axes_say(definer, &axes, d, 1, axes.count, 0);
 		first = integer_kept(definer, arena_printf(definer->arena, "before_%d", d), first);
-		right = integer_of(definer, SCALAR_and, right,
-		        integer_of(definer, SCALAR_and, integer_between(definer, first, -PAD_MOST, PAD_MOST),
-		                integer_is(definer, integer_of(definer, SCALAR_add, first, last),
-		                        extents[d] - x->extents[d])));
+		right = I_AND(right,
+		        I_AND(integer_between(definer, first, -PAD_MOST, PAD_MOST),
+		                integer_is(definer, I_ADD(first, last), extents[d] - x->extents[d])));
 		before[d] = definer_index(definer, first, -PAD_MOST, PAD_MOST);
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "pads that make the declared %s are right",
-	        definer_shape_text(definer, x->rank, extents));
+	REQUIRE(right, "pads that make the declared %s are right", definer_shape_text(definer, x->rank, extents));
 }
 
 void define_pad(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
-	struct definition *x = definer_in(definer, 0),
-	                  *fill = node->since < PADS_ARE_INPUT ? NULL : definer_in(definer, 2);
+	struct definition *x = IN(0), *fill = node->since < PADS_ARE_INPUT ? NULL : IN(2);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], first[MAX_RANK], last[MAX_RANK];
 	const struct index *before[MAX_RANK];
@@ -255,7 +243,7 @@ void define_pad(struct definer *definer)
 	bool constant =
 	        pads_in_sizes(node, first) || pads_of(node, rank, first, last); /* what comes behind, the extents say */
 	for (int d = 0; constant && d < rank; d++)
-		before[d] = index_constant(arena, first[d]);
+		before[d] = CONSTANT(first[d]);
 	if (!constant)
 		pads_at_run_time(definer, x, extents, before);
 	if (mode != PAD_CONSTANT) { /* a dimension at a time: what they do does not depend on each other */
@@ -265,27 +253,24 @@ void define_pad(struct definer *definer)
 				const struct index *here[MAX_RANK];
 				for (int k = 0; k < rank; k++) {
 					some[k] = k <= d ? extents[k] : x->extents[k];
-					here[k] = index_var(arena, k, some[k]);
+					here[k] = VAR(k, some[k]);
 				}
 				if (x->extents[d] == 0)
 					node_invalid(node, "dimension %d has no element to take for its pads", d);
-				x = definer_map(definer, definer_name(definer, "padded"), rank, some,
-				        beside(definer, x, mode, here, d,
-				                index_add(arena, here[d], index_scale(arena, before[d], -1))));
+				x = PART("padded", rank, some,
+				        beside(definer, x, mode, here, d, SUM(here[d], SCALE(before[d], -1))));
 			}
-		definer_out_map(definer, 0, expr_load(arena, x, at));
+		OUT(0, LOAD(x, at));
 		return;
 	}
 	const struct expr *outside = fill
 	        ? definer_load(definer, fill, 0, NULL)
-	        : expr_number(
-	                arena, x->type, node->since < PADS_ARE_INPUT ? (double)attribute_float(node, "value") : 0);
+	        : NUMBER(x->type, node->since < PADS_ARE_INPUT ? (double)attribute_float(node, "value") : 0);
 	for (int d = 0; d < rank; d++) {
-		at[d] = index_add(arena, at[d], index_scale(arena, before[d], -1));
+		at[d] = SUM(at[d], SCALE(before[d], -1));
 		ranges[count++] = (struct range){ at[d], 0, x->extents[d] };
 	}
-	definer_out_map(definer, 0,
-	        definition_elements(x) ? expr_select(arena, ranges, count, expr_load(arena, x, at), outside) : outside);
+	OUT(0, definition_elements(x) ? SELECT(ranges, count, LOAD(x, at), outside) : outside);
 }
 
 /* ---- Tile ---- */
@@ -369,7 +354,7 @@ void infer_tile(struct node *node)
 /* Repeats that come at run time are those that make what is declared. */
 static void declared_repeats(struct definer *definer, const struct definition *x, const int64_t *extents)
 {
-	const struct expr *right = integer(definer, 1);
+	const struct expr *right = I(1);
 	if (definer_elements(definer, 1) != x->rank)
 		node_invalid(
 		        definer->node, "%" PRId64 " repeats for %d dimensions", definer_elements(definer, 1), x->rank);
@@ -379,11 +364,10 @@ static void declared_repeats(struct definer *definer, const struct definition *x
 			node_invalid(definer->node, "dimension %d is declared as %" PRId64 ", no multiple of %" PRId64,
 			        d, extents[d], n);
 		const struct expr *times = definer_element(definer, 1, d);
-		right = integer_of(definer, SCALAR_and, right,
+		right = I_AND(right,
 		        n ? integer_is(definer, times, extents[d] / n) : integer_between(definer, times, 0, INT64_MAX));
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "repeats that make the declared %s are right",
-	        definer_shape_text(definer, x->rank, extents));
+	REQUIRE(right, "repeats that make the declared %s are right", definer_shape_text(definer, x->rank, extents));
 }
 
 /* In a tile that is counted by what is there. */
@@ -391,28 +375,27 @@ static const struct index *tile_at(
         struct definer *definer, const struct index *at, const struct dim *dim, int64_t extent)
 {
 	if (!dim->count || extent <= dim->extent)
-		return index_mod(definer->arena, at, dim->extent);
-	const struct expr *place = expr_index(definer->arena, at),
-	                  *have = integer_of(definer, SCALAR_max, definer_dim(definer, dim), integer(definer, 1));
-	const struct expr *whole = integer_of(definer, SCALAR_mul, integer_of(definer, SCALAR_div, place, have), have);
-	return definer_index(definer, integer_of(definer, SCALAR_sub, place, whole), 0, dim->extent - 1);
+		return REST(at, dim->extent);
+	const struct expr *place = POSITION(at), *have = I_MAX(definer_dim(definer, dim), I(1));
+	const struct expr *whole = I_MUL(I_DIV(place, have), have);
+	return definer_index(definer, I_SUB(place, whole), 0, dim->extent - 1);
 }
 
 void define_tile(struct definer *definer)
 {
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], count;
 	int rank = definer_shape(definer, 0, extents, at);
 	if (!repeats_of(definer->node, &count) && node_in_is_late(definer->node, 1))
 		declared_repeats(definer, x, extents);
 	if (!definition_elements(x)) {
-		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
+		OUT(0, NUMBER(x->type, 0));
 		return;
 	}
 	for (int d = 0; d < rank; d++)
 		at[d] = tile_at(definer, at[d], &definer->node->in[0]->dims[d], extents[d]);
-	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
+	OUT(0, LOAD(x, at));
 }
 
 /* ---- Trilu ---- */
@@ -427,24 +410,22 @@ void infer_trilu(struct node *node)
 
 void define_trilu(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], k;
 	int rank = definer_shape(definer, 0, extents, at);
 	int64_t far = extents[rank - 1] + extents[rank - 2];
 	const struct index *diagonal = definer_elements(definer, 1)
 	        ? definer_index(definer, definer_element(definer, 1, 0), -far, far)
-	        : index_constant(arena, 0);
-	const struct index *beyond = index_add(arena, at[rank - 1], index_scale(arena, at[rank - 2], -1));
+	        : CONSTANT(0);
+	const struct index *beyond = SUM(at[rank - 1], SCALE(at[rank - 2], -1));
 	if (!index_is_constant(diagonal, &k)) {
-		beyond = index_add(arena, beyond, index_scale(arena, diagonal, -1));
+		beyond = SUM(beyond, SCALE(diagonal, -1));
 		far *= 2;
 		k = 0;
 	}
 	struct range range = { beyond, -far, k + 1 };
 	if (attribute_int(definer->node, "upper"))
 		range = (struct range){ beyond, k, far + 1 };
-	definer_out_map(
-	        definer, 0, expr_select(arena, &range, 1, expr_load(arena, x, at), expr_number(arena, x->type, 0)));
+	OUT(0, SELECT(&range, 1, LOAD(x, at), NUMBER(x->type, 0)));
 }

@@ -1,5 +1,5 @@
 /* parts.c: Split and Concat: parts that lie side by side along an axis. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 /* ---- Split ---- */
@@ -136,7 +136,7 @@ void infer_split(struct node *node)
 static void declared_parts(struct definer *definer, int axis, int64_t extent, int64_t *parts)
 {
 	const struct node *node = definer->node;
-	const struct expr *right = integer(definer, 1);
+	const struct expr *right = I(1);
 	int64_t extents[MAX_RANK], sum = 0;
 	if (definer_elements(definer, 1) != node->outs)
 		node_invalid(node, "%" PRId64 " parts for %d outputs", definer_elements(definer, 1), node->outs);
@@ -146,12 +146,11 @@ static void declared_parts(struct definer *definer, int axis, int64_t extent, in
 			        node, "parts that are not constant, with an output that is absent, are not supported");
 		definer_shape(definer, i, extents, NULL);
 		sum += parts[i] = extents[axis];
-		right = integer_of(
-		        definer, SCALAR_and, right, integer_is(definer, definer_element(definer, 1, i), parts[i]));
+		right = I_AND(right, integer_is(definer, definer_element(definer, 1, i), parts[i]));
 	}
 	if (sum != extent)
 		node_invalid(node, "the declared parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "the declared parts of dimension %d are right", axis);
+	REQUIRE(right, "the declared parts of dimension %d are right", axis);
 }
 
 /* Does a call or do data say how many elements a part has, or all of them? */
@@ -166,35 +165,30 @@ static bool has_said_parts(const struct node *node, int axis)
 static void define_said_parts(struct definer *definer, int axis)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct node *node = definer->node;
-	const struct expr *from = integer(definer, 0), *right = integer(definer, 1);
+	const struct expr *from = I(0), *right = I(1);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], n = x->extents[axis], most = 0;
 	for (int i = 0; i < node->outs; i++) {
 		const struct expr *size = definer_dim(definer, &node->out[i]->dims[axis]);
 		definer_shape(definer, i, extents, at);
 		if (most + extents[axis] <= n) /* wherever it begins, it ends inside */
-			at[axis] = index_add(arena, at[axis], definer_index(definer, from, 0, most));
+			at[axis] = SUM(at[axis], definer_index(definer, from, 0, most));
 		else
-			at[axis] = definer_index(
-			        definer, integer_of(definer, SCALAR_add, from, expr_index(arena, at[axis])), 0, n - 1);
-		definer_out_map(definer, i, n ? expr_load(arena, x, at) : expr_number(arena, x->type, 0));
-		right = integer_of(
-		        definer, SCALAR_and, right, integer_of(definer, SCALAR_less, integer(definer, -1), size));
-		from = integer_kept(
-		        definer, arena_printf(arena, "from_%d", i + 1), integer_of(definer, SCALAR_add, from, size));
+			at[axis] = definer_index(definer, I_ADD(from, POSITION(at[axis])), 0, n - 1);
+		OUT(i, n ? LOAD(x, at) : NUMBER(x->type, 0));
+		right = I_AND(right, I_LESS(I(-1), size));
+		from = integer_kept(definer, arena_printf(arena, "from_%d", i + 1), I_ADD(from, size));
 		most = most + extents[axis] < n ? most + extents[axis] : n;
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL,
-	        integer_of(definer, SCALAR_and, right,
-	                integer_of(definer, SCALAR_equal, from, definer_dim(definer, &node->in[0]->dims[axis]))),
+	REQUIRE(I_AND(right, I_EQUAL(from, definer_dim(definer, &node->in[0]->dims[axis]))),
 	        "parts that sum to what there is of dimension %d of %s are right", axis, node->in[0]->name);
 }
 
 void define_split(struct definer *definer)
 {
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct node *node = definer->node;
 	int64_t *parts = arena_new_array(definer->arena, int64_t, (size_t)node->outs), from = 0, extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
@@ -208,8 +202,8 @@ void define_split(struct definer *definer)
 	for (int i = 0; i < node->outs; i++) {
 		if (node_has_out(node, i)) {
 			definer_shape(definer, i, extents, at);
-			at[axis] = index_plus(definer->arena, at[axis], from);
-			definer_out_map(definer, i, expr_load(definer->arena, x, at));
+			at[axis] = PLUS(at[axis], from);
+			OUT(i, LOAD(x, at));
 		}
 		from += parts[i];
 	}
@@ -267,33 +261,28 @@ static const struct expr *counted_parts(
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	const struct expr **before = arena_new_array(arena, const struct expr *, (size_t)node->ins + 1), *body = NULL;
-	before[0] = integer(definer, 0);
+	before[0] = I(0);
 	for (int i = 0; i < node->ins; i++) {
 		const struct dim *dim = &node->in[i]->dims[axis];
-		before[i + 1] = integer_kept(
-		        definer, "end", integer_of(definer, SCALAR_add, before[i], definer_dim(definer, dim)));
+		before[i + 1] = integer_kept(definer, "end", I_ADD(before[i], definer_dim(definer, dim)));
 	}
 	for (int i = node->ins; i-- > 0;) {
-		struct definition *x = definer_in(definer, i);
+		struct definition *x = IN(i);
 		const struct index *x_at[MAX_RANK];
 		if (definition_elements(x) == 0)
 			continue;
 		memcpy(x_at, at, sizeof x_at);
-		x_at[axis] =
-		        definer_index(definer, integer_of(definer, SCALAR_sub, expr_index(arena, at[axis]), before[i]),
-		                0, x->extents[axis] - 1);
+		x_at[axis] = definer_index(definer, I_SUB(POSITION(at[axis]), before[i]), 0, x->extents[axis] - 1);
 		const struct index *end = definer_index(definer, before[i + 1], 0, extents[axis]);
-		const struct range range = { index_add(arena, at[axis], index_scale(arena, end, -1)), -extents[axis],
-			0 };
-		const struct expr *part = expr_load(arena, x, x_at);
-		body = body ? expr_select(arena, &range, 1, part, body) : part;
+		const struct range range = { SUM(at[axis], SCALE(end, -1)), -extents[axis], 0 };
+		const struct expr *part = LOAD(x, x_at);
+		body = body ? SELECT(&range, 1, part, body) : part;
 	}
 	return body;
 }
 
 void define_concat(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], to;
 	int rank = definer_shape(definer, 0, extents, at), axis = concat_axis(definer->node, rank);
@@ -308,20 +297,19 @@ void define_concat(struct definer *definer)
 	else
 		for (int i = definer->node->ins;
 		        i-- > 0;) { /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
-			struct definition *x = definer_in(definer, i);
+			struct definition *x = IN(i);
 			const struct index *x_at[MAX_RANK];
 			if (definition_elements(x) == 0)
 				continue;
 			int64_t from = to - x->extents[axis];
 			memcpy(x_at, at, sizeof x_at);
-			x_at[axis] =
-			        x->extents[axis] == 1 ? index_constant(arena, 0) : index_plus(arena, at[axis], -from);
-			const struct expr *part = expr_load(arena, x, x_at);
+			x_at[axis] = x->extents[axis] == 1 ? CONSTANT(0) : PLUS(at[axis], -from);
+			const struct expr *part = LOAD(x, x_at);
 			struct range range = { at[axis], from, to };
-			body = body ? expr_select(arena, &range, 1, part, body) : part;
+			body = body ? SELECT(&range, 1, part, body) : part;
 			to = from;
 		}
 	if (!body)
-		body = expr_number(arena, definer_in(definer, 0)->type, 0);
-	definer_out_map(definer, 0, body);
+		body = NUMBER(IN(0)->type, 0);
+	OUT(0, body);
 }

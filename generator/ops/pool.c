@@ -1,5 +1,5 @@
 /* pool.c: windows reduced: MaxPool, AveragePool, LpPool. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -23,15 +23,13 @@ static void infer_window(struct node *node)
 static struct definition *reduce_window(
         struct definer *definer, const struct window *window, const char *name, enum reduce reduce, double outside)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct expr *pad = dtypes[x->type].class == CLASS_FLOAT
-	        ? expr_number(arena, x->type, outside)
-	        : expr_integer(arena, x->type,
-	                dtypes[x->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[x->type].bits) : 0);
+	        ? NUMBER(x->type, outside)
+	        : WHOLE(x->type, dtypes[x->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[x->type].bits) : 0);
 	return definer_reduction(definer, name, rank, extents, reduce, window->count, window->kernel, NULL,
 	        window_load(definer, window, x, at, 2, rank, pad));
 }
@@ -48,33 +46,30 @@ static const struct index *flat_position(
 	struct arena *arena = definer->arena;
 	if (!attribute_int(definer->node, "storage_order"))
 		return index_flatten(arena, x->rank, at, x->extents);
-	const struct index *flat = index_constant(arena, 0);
+	const struct index *flat = CONSTANT(0);
 	int64_t step = 1;
 	for (int d = 2; d < x->rank; step *= x->extents[d++])
-		flat = index_add(arena, flat, index_scale(arena, at[d], step));
-	const struct index *channel = index_add(arena, index_scale(arena, at[0], x->extents[1]), at[1]);
-	return index_add(arena, flat, index_scale(arena, channel, step));
+		flat = SUM(flat, SCALE(at[d], step));
+	const struct index *channel = SUM(SCALE(at[0], x->extents[1]), at[1]);
+	return SUM(flat, SCALE(channel, step));
 }
 
 static void define_indices(struct definer *definer, const struct window *window, struct definition *largest)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct index *at[MAX_RANK], *own[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 1, extents, at);
 	memcpy(own, at, sizeof own);
 	/* a load whose pads are the largest integer: its place is what is wanted, so only the select around it is kept
 	 */
-	const struct expr *none = expr_integer(arena, DTYPE_I64, INT64_MAX), *load = expr_load(arena, x, at);
-	const struct expr *padded = window_load(definer, window, x, at, 2, rank, expr_number(arena, x->type, 0));
+	const struct expr *none = WHOLE(DTYPE_I64, INT64_MAX), *load = LOAD(x, at);
+	const struct expr *padded = window_load(definer, window, x, at, 2, rank, NUMBER(x->type, 0));
 	load = padded->kind == EXPR_SELECT ? padded->arg[0] : padded;
-	const struct expr *found =
-	        expr_cast(arena, DTYPE_I64, expr2(definer, SCALAR_equal, load, expr_load(arena, largest, own)));
-	const struct expr *place =
-	        expr3(definer, SCALAR_where, found, expr_index(arena, flat_position(definer, x, at)), none);
+	const struct expr *found = CAST(DTYPE_I64, EQUAL(load, LOAD(largest, own)));
+	const struct expr *place = WHERE(found, POSITION(flat_position(definer, x, at)), none);
 	if (padded->kind == EXPR_SELECT)
-		place = expr_select(arena, padded->ranges, padded->range_count, place, none);
+		place = SELECT(padded->ranges, padded->range_count, place, none);
 	definer_out(definer, 1,
 	        definer_reduction(definer, definer->node->out[1]->name, rank, extents, REDUCE_MIN, window->count,
 	                window->kernel, NULL, place));
@@ -115,23 +110,15 @@ static int64_t taps_inside(const struct window *window, int d, int64_t i, bool w
 static const struct expr *taps_counted(
         struct definer *definer, const struct window *window, int d, bool with_pads, enum dtype type)
 {
-	const struct expr *none = integer(definer, 0),
-	                  *at = expr_index(definer->arena, index_var(definer->arena, 2 + d, window->out[d])), *ends[2];
-	const struct expr *first = integer_of(definer, SCALAR_sub,
-	        integer_of(definer, SCALAR_mul, at, integer(definer, window->stride[d])),
-	        integer(definer, window->before[d]));
-	ends[0] = integer(definer, with_pads ? -window->before[d] : 0);
-	ends[1] = integer_of(definer, SCALAR_add, definer_dim(definer, &definer->node->in[0]->dims[2 + d]),
-	        integer(definer, with_pads ? window->after[d] : 0));
+	const struct expr *none = I(0), *at = POSITION(VAR(2 + d, window->out[d])), *ends[2];
+	const struct expr *first = I_SUB(I_MUL(at, I(window->stride[d])), I(window->before[d]));
+	ends[0] = I(with_pads ? -window->before[d] : 0);
+	ends[1] = I_ADD(definer_dim(definer, &definer->node->in[0]->dims[2 + d]), I(with_pads ? window->after[d] : 0));
 	for (int i = 0; i < 2; i++) {
-		const struct expr *far = integer_of(definer, SCALAR_add,
-		        integer_of(definer, SCALAR_max, integer_of(definer, SCALAR_sub, ends[i], first), none),
-		        integer(definer, window->dilation[d] - 1));
-		ends[i] = integer_of(definer, SCALAR_min,
-		        integer_of(definer, SCALAR_div, far, integer(definer, window->dilation[d])),
-		        integer(definer, window->kernel[d]));
+		const struct expr *far = I_ADD(I_MAX(I_SUB(ends[i], first), none), I(window->dilation[d] - 1));
+		ends[i] = I_MIN(I_DIV(far, I(window->dilation[d])), I(window->kernel[d]));
 	}
-	return expr_cast(definer->arena, type, integer_of(definer, SCALAR_sub, ends[1], ends[0]));
+	return CAST(type, I_SUB(ends[1], ends[0]));
 }
 
 enum { POSITIONS_MOST = 1 << 26 }; /* of a dimension whose counts differ */
@@ -169,13 +156,12 @@ static const struct expr *counts(
 	struct definition *constant =
 	        define_constant(definer->program, definer_name(definer, arena_printf(arena, "taps%d", d)), type, 1, &n,
 	                type == DTYPE_F64 ? (void *)wide : count);
-	const struct index *at = index_var(arena, 2 + d, n);
-	return expr_load(arena, constant, &at);
+	const struct index *at = VAR(2 + d, n);
+	return LOAD(constant, &at);
 }
 
 void define_average_pool(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	struct window window;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
@@ -183,23 +169,22 @@ void define_average_pool(struct definer *definer)
 	window_of(definer->node, definer->node->in[0], NULL, &window);
 	definer_shape(definer, 0, extents, at);
 	struct definition *sum = reduce_window(definer, &window, definer_name(definer, "sum"), REDUCE_SUM, 0);
-	const struct expr *divisor = NULL, *total = expr_load(arena, sum, at);
+	const struct expr *divisor = NULL, *total = LOAD(sum, at);
 	double whole = 1;
 	for (int d = 0; d < window.count; d++) {
 		int64_t same;
 		const struct expr *varying = counts(definer, &window, d, with_pads, sum->type, &same);
 		whole *= (double)same;
 		if (varying)
-			divisor = divisor ? expr2(definer, SCALAR_mul, divisor, varying) : varying;
+			divisor = divisor ? MUL(divisor, varying) : varying;
 	}
 	if (!divisor) {
-		definer_out_map(
-		        definer, 0, expr2(definer, SCALAR_mul, total, expr_number(arena, sum->type, 1 / whole)));
+		OUT(0, MUL(total, NUMBER(sum->type, 1 / whole)));
 		return;
 	}
 	if (whole != 1)
-		divisor = expr2(definer, SCALAR_mul, divisor, expr_number(arena, sum->type, whole));
-	definer_out_map(definer, 0, expr2(definer, SCALAR_div, total, divisor));
+		divisor = MUL(divisor, NUMBER(sum->type, whole));
+	OUT(0, DIV(total, divisor));
 }
 
 /* ---- LpPool: (sum of |x|^p)^(1/p) ---- */
@@ -214,16 +199,16 @@ double lp_norm(const struct node *node)
 const struct expr *lp_raised(struct definer *definer, const struct expr *x, double p)
 {
 	if (p == 2)
-		return expr2(definer, SCALAR_mul, x, x);
+		return MUL(x, x);
 	x = expr1(definer, SCALAR_abs, x);
-	return p == 1 ? x : expr2(definer, SCALAR_pow, x, expr_number(definer->arena, x->type, p));
+	return p == 1 ? x : expr2(definer, SCALAR_pow, x, NUMBER(x->type, p));
 }
 
 const struct expr *lp_root(struct definer *definer, const struct expr *x, double p)
 {
 	return p == 1    ? x
 	        : p == 2 ? expr1(definer, SCALAR_sqrt, x)
-	                 : expr2(definer, SCALAR_pow, x, expr_number(definer->arena, x->type, 1 / p));
+	                 : expr2(definer, SCALAR_pow, x, NUMBER(x->type, 1 / p));
 }
 
 void infer_lp_pool(struct node *node)
@@ -234,17 +219,17 @@ void infer_lp_pool(struct node *node)
 
 void define_lp_pool(struct definer *definer)
 {
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	struct window window;
 	double p = lp_norm(definer->node);
 	int rank = definer_shape(definer, 0, extents, at);
 	window_of(definer->node, definer->node->in[0], NULL, &window);
-	const struct expr *term = lp_raised(
-	        definer, window_load(definer, &window, x, at, 2, rank, expr_number(definer->arena, x->type, 0)), p);
+	const struct expr *term =
+	        lp_raised(definer, window_load(definer, &window, x, at, 2, rank, NUMBER(x->type, 0)), p);
 	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM,
 	        window.count, window.kernel, NULL, term);
 	definer_shape(definer, 0, extents, at);
-	definer_out_map(definer, 0, lp_root(definer, expr_load(definer->arena, sum, at), p));
+	OUT(0, lp_root(definer, LOAD(sum, at), p));
 }

@@ -1,6 +1,6 @@
 /* quantise.c: QuantizeLinear: x / scale + zero point, to an integer or a float of at most 8 bits; DequantizeLinear:
  * (x - zero point) * scale.  One scale for all, for each place on an axis, or for blocks of it. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 static bool is_quantised(enum dtype type)
@@ -92,19 +92,18 @@ void infer_dequantise(struct node *node)
 static const struct expr *of_element(
         struct definer *definer, struct definition *each, int rank, const struct index *const *at)
 {
-	struct arena *arena = definer->arena;
 	const struct index *own[MAX_RANK];
 	int64_t block = attribute_int(definer->node, "block_size");
 	if (definition_elements(each) == 1 && each->rank <= 1) {
-		own[0] = index_constant(arena, 0);
-		return expr_load(arena, each, own);
+		own[0] = CONSTANT(0);
+		return LOAD(each, own);
 	}
 	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
 	if (!block)
-		return expr_load(arena, each, &at[axis]);
+		return LOAD(each, &at[axis]);
 	memcpy(own, at, (size_t)rank * sizeof *own);
-	own[axis] = index_div(arena, at[axis], block);
-	return expr_load(arena, each, own);
+	own[axis] = QUOTIENT(at[axis], block);
+	return LOAD(each, own);
 }
 
 /* A zero point of 0 changes no number. */
@@ -120,20 +119,16 @@ static bool is_nothing(const struct definition *zero)
 
 void define_dequantise(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in_stored(definer, 0), *scale = definer_in(definer, 1),
-	                  *zero = definer_in_stored(definer, 2);
+	struct definition *x = definer_in_stored(definer, 0), *scale = IN(1), *zero = definer_in_stored(definer, 2);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *value = expr_load(arena, x, at);
+	const struct expr *value = LOAD(x, at);
 	if (zero && x->type != DTYPE_I32 && !is_nothing(zero)) { /* int32 has a zero point of 0 by definition */
 		enum dtype between = dtypes[x->type].class == CLASS_FLOAT ? DTYPE_F32 : DTYPE_I32;
-		value = expr2(definer, SCALAR_sub, expr_cast(arena, between, value),
-		        expr_cast(arena, between, of_element(definer, zero, rank, at)));
+		value = SUB(CAST(between, value), CAST(between, of_element(definer, zero, rank, at)));
 	}
-	definer_out_map(definer, 0,
-	        expr2(definer, SCALAR_mul, expr_cast(arena, DTYPE_F32, value), of_element(definer, scale, rank, at)));
+	OUT(0, MUL(CAST(DTYPE_F32, value), of_element(definer, scale, rank, at)));
 }
 
 /* ---- QuantizeLinear: in the precision of the scale, or the one that is asked for ---- */
@@ -165,32 +160,28 @@ static const struct expr *cut_to(struct definer *definer, enum dtype type, const
 	bool is_signed = dtypes[type].class == CLASS_INT;
 	int64_t most = ((int64_t)1 << (dtypes[type].bits - is_signed)) - 1, least = is_signed ? -most - 1 : 0;
 	if (dtypes[type].bits >= 8)
-		return expr_cast(definer->arena, type, value);
-	value = expr2(definer, SCALAR_min, expr_cast(definer->arena, DTYPE_I32, value),
-	        expr_integer(definer->arena, DTYPE_I32, most));
-	return expr_cast(definer->arena, dtype_stored(type),
-	        expr2(definer, SCALAR_max, value, expr_integer(definer->arena, DTYPE_I32, least)));
+		return CAST(type, value);
+	value = MIN(CAST(DTYPE_I32, value), WHOLE(DTYPE_I32, most));
+	return CAST(dtype_stored(type), MAX(value, WHOLE(DTYPE_I32, least)));
 }
 
 void define_quantise(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *scale = definer_in(definer, 1), *zero = definer_in(definer, 2);
+	struct definition *x = IN(0), *scale = IN(1), *zero = IN(2);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
 	enum dtype to = definer->node->out[0]->type, precision = precision_of(definer->node);
 	bool whole = dtypes[to].class != CLASS_FLOAT;
-	const struct expr *value = expr2(definer, SCALAR_div, expr_cast(arena, DTYPE_F32, expr_load(arena, x, at)),
-	        expr_cast(arena, DTYPE_F32, of_element(definer, scale, rank, at)));
+	const struct expr *value =
+	        DIV(CAST(DTYPE_F32, LOAD(x, at)), CAST(DTYPE_F32, of_element(definer, scale, rank, at)));
 	if (dtype_is_narrow(precision))
-		value = expr_cast(arena, DTYPE_F32, expr_cast(arena, precision, value));
+		value = CAST(DTYPE_F32, CAST(precision, value));
 	if (whole)
 		value = expr1(definer, SCALAR_round, value);
 	if (zero) /* exact wherever the sum is inside the type's range; the cast cuts to that */
-		value = expr2(
-		        definer, SCALAR_add, value, expr_cast(arena, DTYPE_F32, of_element(definer, zero, rank, at)));
-	definer_out_map(definer, 0,
+		value = ADD(value, CAST(DTYPE_F32, of_element(definer, zero, rank, at)));
+	OUT(0,
 	        whole ? cut_to(definer, to, value)
 	              : expr_of_type(
 	                      definer, to, attribute_int(definer->node, "saturate") ? CAST_SATURATES : 0, value));

@@ -1,7 +1,7 @@
 /* random.c: RandomUniform, RandomNormal, those like an input, Bernoulli, Multinomial and Dropout.  A number is a
  * function of the seed and the element's place alone, so every target, any number of threads and every run have the
  * same; a node without seed has one of its own, from its output's name. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 static enum dtype type_of(const struct node *node, bool any)
@@ -65,39 +65,34 @@ static const struct expr *uniform(struct definer *definer, enum dtype type, int6
 	uint64_t key = !given                  ? hash_bytes(node->out[out]->name, strlen(node->out[out]->name), 0)
 	        : given->kind == ATTRIBUTE_INT ? (uint64_t)given->i
 	                                       : bits;
-	const struct index *place =
-	        index_plus(arena, index_scale(arena, index_flatten(arena, rank, at, extents), each), which);
-	const struct expr *number = expr2(definer, SCALAR_random, expr_integer(arena, DTYPE_U64, (int64_t)key),
-	        expr_cast(arena, DTYPE_U64, expr_index(arena, place)));
-	number = expr2(definer, SCALAR_shr, number, expr_integer(arena, DTYPE_U64, 64 - kept));
-	return expr2(definer, SCALAR_mul, expr_cast(arena, type, number),
-	        expr_number(arena, type, type == DTYPE_F64 ? 0x1p-53 : 0x1p-24));
+	const struct index *place = PLUS(SCALE(index_flatten(arena, rank, at, extents), each), which);
+	const struct expr *number =
+	        expr2(definer, SCALAR_random, WHOLE(DTYPE_U64, (int64_t)key), CAST(DTYPE_U64, POSITION(place)));
+	number = expr2(definer, SCALAR_shr, number, WHOLE(DTYPE_U64, 64 - kept));
+	return MUL(CAST(type, number), NUMBER(type, type == DTYPE_F64 ? 0x1p-53 : 0x1p-24));
 }
 
 void define_random(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	enum dtype type = node->out[0]->type == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
 	const struct expr *number, *base, *scale;
 	if (strstr(node->type, "Uniform")) {
 		double low = (double)attribute_float(node, "low"), high = (double)attribute_float(node, "high");
 		number = uniform(definer, type, 1, 0);
-		base = expr_number(arena, type, low);
-		scale = expr_number(arena, type, high - low);
+		base = NUMBER(type, low);
+		scale = NUMBER(type, high - low);
 	} else { /* Box and Muller: sqrt(-2 log(1 - u)) cos(2 pi v) */
-		const struct expr *u =
-		        expr2(definer, SCALAR_sub, expr_number(arena, type, 1), uniform(definer, type, 2, 0));
-		const struct expr *far = expr1(definer, SCALAR_sqrt,
-		        expr2(definer, SCALAR_mul, expr_number(arena, type, -2), expr1(definer, SCALAR_log, u)));
-		number = expr1(definer, SCALAR_cos,
-		        expr2(definer, SCALAR_mul, expr_number(arena, type, 6.28318530717958647692),
-		                uniform(definer, type, 2, 1)));
-		number = expr2(definer, SCALAR_mul, far, number);
-		base = expr_number(arena, type, (double)attribute_float(node, "mean"));
-		scale = expr_number(arena, type, (double)attribute_float(node, "scale"));
+		const struct expr *u = SUB(NUMBER(type, 1), uniform(definer, type, 2, 0));
+		const struct expr *far =
+		        expr1(definer, SCALAR_sqrt, MUL(NUMBER(type, -2), expr1(definer, SCALAR_log, u)));
+		number = expr1(
+		        definer, SCALAR_cos, MUL(NUMBER(type, 6.28318530717958647692), uniform(definer, type, 2, 1)));
+		number = MUL(far, number);
+		base = NUMBER(type, (double)attribute_float(node, "mean"));
+		scale = NUMBER(type, (double)attribute_float(node, "scale"));
 	}
-	definer_out_map(definer, 0, expr3(definer, SCALAR_fma, number, scale, base));
+	OUT(0, FMA(number, scale, base));
 }
 
 void define_random_like(struct definer *definer) { define_random(definer); }
@@ -106,11 +101,10 @@ void define_bernoulli(struct definer *definer)
 {
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	definer_shape(definer, 0, extents, at);
-	const struct expr *hit =
-	        expr2(definer, SCALAR_less, uniform(definer, x->type, 1, 0), expr_load(definer->arena, x, at));
-	definer_out_map(definer, 0, expr_of_type(definer, definer->node->out[0]->type, 0, hit));
+	const struct expr *hit = LESS(uniform(definer, x->type, 1, 0), LOAD(x, at));
+	OUT(0, expr_of_type(definer, definer->node->out[0]->type, 0, hit));
 }
 
 /* ---- Multinomial: of each row as many classes as asked, each with the probability whose logarithm (up to a constant)
@@ -135,37 +129,30 @@ void infer_multinomial(struct node *node)
 /* The first class whose share, with all before it, is above a number in [0, all): how many are not. */
 void define_multinomial(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	int64_t extents[2], classes = x->extents[1];
 	const struct index *at[2];
 	definer_shape(definer, 0, extents, at);
 	if (extents[0] == 0) {
-		definer_out_map(definer, 0, expr_integer(arena, definer->node->out[0]->type, 0));
+		OUT(0, WHOLE(definer->node->out[0]->type, 0));
 		return;
 	}
-	const struct index *all[2] = { at[0], index_var(arena, 1, classes) },
-	                   *term[2] = { at[0], index_var(arena, 2, classes) },
-	                   *last[2] = { at[0], index_constant(arena, classes - 1) };
-	const struct index *row_term[2] = { at[0], index_var(arena, 1, classes) };
-	struct definition *most = definer_reduction(definer, definer_name(definer, "most"), 1, extents, REDUCE_MAX, 1,
-	        &classes, NULL, expr_load(arena, x, row_term));
-	struct definition *share = definer_map(definer, definer_name(definer, "shares"), 2, x->extents,
-	        expr1(definer, SCALAR_exp,
-	                expr2(definer, SCALAR_sub, expr_load(arena, x, all), expr_load(arena, most, at))));
-	const struct expr *to[2] = { NULL, expr_index(arena, term[1]) };
+	const struct index *all[2] = { at[0], VAR(1, classes) }, *term[2] = { at[0], VAR(2, classes) },
+	                   *last[2] = { at[0], CONSTANT(classes - 1) };
+	const struct index *row_term[2] = { at[0], VAR(1, classes) };
+	struct definition *most = definer_reduction(
+	        definer, definer_name(definer, "most"), 1, extents, REDUCE_MAX, 1, &classes, NULL, LOAD(x, row_term));
+	struct definition *share =
+	        PART("shares", 2, x->extents, expr1(definer, SCALAR_exp, SUB(LOAD(x, all), LOAD(most, at))));
+	const struct expr *to[2] = { NULL, POSITION(term[1]) };
 	struct definition *below = definer_scatter(definer, definer_name(definer, "below"), 2, x->extents, REDUCE_SUM,
-	        true, to, 1, &classes, NULL, expr_load(arena, share, term));
-	struct definition *drawn = definer_map(definer, definer_name(definer, "drawn"), 2, extents,
-	        expr2(definer, SCALAR_mul, uniform(definer, x->type, 1, 0), expr_load(arena, below, last)));
-	const struct expr *passed = expr_cast(arena, DTYPE_I64,
-	        expr2(definer, SCALAR_less_equal, expr_load(arena, below, term), expr_load(arena, drawn, at)));
+	        true, to, 1, &classes, NULL, LOAD(share, term));
+	struct definition *drawn = PART("drawn", 2, extents, MUL(uniform(definer, x->type, 1, 0), LOAD(below, last)));
+	const struct expr *passed =
+	        CAST(DTYPE_I64, expr2(definer, SCALAR_less_equal, LOAD(below, term), LOAD(drawn, at)));
 	struct definition *count = definer_reduction(
 	        definer, definer_name(definer, "count"), 2, extents, REDUCE_SUM, 1, &classes, NULL, passed);
-	definer_out_map(definer, 0,
-	        expr_cast(arena, definer->node->out[0]->type,
-	                expr2(definer, SCALAR_min, expr_load(arena, count, at),
-	                        expr_integer(arena, DTYPE_I64, classes - 1))));
+	OUT(0, CAST(definer->node->out[0]->type, MIN(LOAD(count, at), WHOLE(DTYPE_I64, classes - 1))));
 }
 
 /* ---- Dropout: the data, or in training what is not drawn away, over the part that stays ---- */
@@ -199,35 +186,28 @@ void define_dropout(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
-	struct definition *x = definer_in(definer, 0),
-	                  *given = node->since < TRAINING_IS_INPUT ? NULL : definer_in(definer, 1);
+	struct definition *x = IN(0), *given = node->since < TRAINING_IS_INPUT ? NULL : IN(1);
 	const struct index *at[MAX_RANK];
 	bool training = dropout_trains(node);
 	const struct expr *ratio = given
-	        ? expr_cast(arena, x->type, definer_element(definer, 1, 0))
-	        : expr_number(
-	                arena, x->type, node->since < TRAINING_IS_INPUT ? (double)attribute_float(node, "ratio") : 0.5);
-	const struct expr *none = expr_number(arena, x->type, 0), *one = expr_number(arena, x->type, 1), *kept = NULL,
-	                  *value, *asked = NULL;
+	        ? CAST(x->type, definer_element(definer, 1, 0))
+	        : NUMBER(x->type, node->since < TRAINING_IS_INPUT ? (double)attribute_float(node, "ratio") : 0.5);
+	const struct expr *none = NUMBER(x->type, 0), *one = NUMBER(x->type, 1), *kept = NULL, *value, *asked = NULL;
 	index_vars(arena, at, x->rank, x->extents);
-	value = expr_load(arena, x, at);
+	value = LOAD(x, at);
 	if (training) {
-		const struct expr *right = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, ratio),
-		        expr2(definer, SCALAR_less, ratio, one));
-		asked = node->since < TRAINING_IS_INPUT ? one
-		                                        : expr_cast(arena, x->type, definer_element(definer, 2, 0));
-		right = expr3(definer, SCALAR_where, asked, right, one);
-		definer_require(definer, EXIT_INVALID, 0, NULL, right, "a ratio in [0, 1) is right");
-		kept = expr3(definer, SCALAR_where, asked,
-		        expr2(definer, SCALAR_less_equal, ratio, uniform(definer, x->type, 1, 0)), one);
-		const struct expr *more = expr2(definer, SCALAR_mul, value,
-		        expr2(definer, SCALAR_div, one, expr2(definer, SCALAR_sub, one, ratio)));
-		value = expr3(definer, SCALAR_where, asked, expr3(definer, SCALAR_where, kept, more, none), value);
+		const struct expr *right = MUL(expr2(definer, SCALAR_less_equal, none, ratio), LESS(ratio, one));
+		asked = node->since < TRAINING_IS_INPUT ? one : CAST(x->type, definer_element(definer, 2, 0));
+		right = WHERE(asked, right, one);
+		REQUIRE(right, "a ratio in [0, 1) is right");
+		kept = WHERE(asked, expr2(definer, SCALAR_less_equal, ratio, uniform(definer, x->type, 1, 0)), one);
+		const struct expr *more = MUL(value, DIV(one, SUB(one, ratio)));
+		value = WHERE(asked, WHERE(kept, more, none), value);
 	}
 	if (kept)
-		definer_out_map(definer, 0, value);
+		OUT(0, value);
 	else
 		definer_out(definer, 0, x);
 	if (node_has_out(node, 1))
-		definer_out_map(definer, 1, expr_of_type(definer, node->out[1]->type, 0, kept ? kept : one));
+		OUT(1, expr_of_type(definer, node->out[1]->type, 0, kept ? kept : one));
 }

@@ -1,7 +1,7 @@
 /* recurrent.c: LSTM, GRU and RNN over a sequence of constant length, unrolled, or the steps behind the first as a loop.
  * For each direction: the input's part of the gates for all steps as one contraction; for each step the hidden part, a
  * sum that goes on where the input's ended, then the maps: cell and hidden. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 #include <strings.h>
 
@@ -55,13 +55,13 @@ static const struct {
 
 static const struct expr *number(struct definer *definer, const struct expr *like, double value)
 {
-	return expr_number(definer->arena, like->type, value);
+	return NUMBER(like->type, value);
 }
 
 static const struct expr *if_less(
         struct definer *definer, const struct expr *a, double b, const struct expr *yes, const struct expr *no)
 {
-	return expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, a, number(definer, a, b)), yes, no);
+	return WHERE(LESS(a, number(definer, a, b)), yes, no);
 }
 
 static const struct expr *activate(struct definer *definer, const struct activation *activation, const struct expr *x)
@@ -72,27 +72,17 @@ static const struct expr *activate(struct definer *definer, const struct activat
 	case ACT_RELU: return expr1(definer, SCALAR_relu, x);
 	case ACT_TANH: return expr1(definer, SCALAR_tanh, x);
 	case ACT_SIGMOID: return expr1(definer, SCALAR_sigmoid, x);
-	case ACT_AFFINE: return expr3(definer, SCALAR_fma, alpha, x, beta);
-	case ACT_LEAKY_RELU: return if_less(definer, x, 0, expr2(definer, SCALAR_mul, alpha, x), x);
+	case ACT_AFFINE: return FMA(alpha, x, beta);
+	case ACT_LEAKY_RELU: return if_less(definer, x, 0, MUL(alpha, x), x);
 	case ACT_THRESHOLDED_RELU: return if_less(definer, x, activation->alpha, zero, x);
-	case ACT_SCALED_TANH:
-		return expr2(
-		        definer, SCALAR_mul, alpha, expr1(definer, SCALAR_tanh, expr2(definer, SCALAR_mul, beta, x)));
-	case ACT_HARD_SIGMOID:
-		return expr2(definer, SCALAR_max, zero,
-		        expr2(definer, SCALAR_min, one, expr3(definer, SCALAR_fma, alpha, x, beta)));
-	case ACT_ELU:
-		return if_less(definer, x, 0,
-		        expr2(definer, SCALAR_mul, alpha,
-		                expr2(definer, SCALAR_sub, expr1(definer, SCALAR_exp, x), one)),
-		        x);
-	case ACT_SOFTSIGN:
-		return expr2(definer, SCALAR_div, x, expr2(definer, SCALAR_add, one, expr1(definer, SCALAR_abs, x)));
+	case ACT_SCALED_TANH: return MUL(alpha, expr1(definer, SCALAR_tanh, MUL(beta, x)));
+	case ACT_HARD_SIGMOID: return MAX(zero, MIN(one, FMA(alpha, x, beta)));
+	case ACT_ELU: return if_less(definer, x, 0, MUL(alpha, SUB(expr1(definer, SCALAR_exp, x), one)), x);
+	case ACT_SOFTSIGN: return DIV(x, ADD(one, expr1(definer, SCALAR_abs, x)));
 	default: { /* softplus: max(x, 0) + log(1 + e^-|x|), which cannot overflow */
 		const struct expr *small =
 		        expr1(definer, SCALAR_exp_below, expr1(definer, SCALAR_neg, expr1(definer, SCALAR_abs, x)));
-		return expr2(definer, SCALAR_add, expr1(definer, SCALAR_relu, x),
-		        expr1(definer, SCALAR_log, expr2(definer, SCALAR_add, one, small)));
+		return ADD(expr1(definer, SCALAR_relu, x), expr1(definer, SCALAR_log, ADD(one, small)));
 	}
 	}
 }
@@ -230,13 +220,12 @@ void define_lengths(struct definer *definer)
 {
 	int64_t extents[1];
 	const struct index *at[1];
-	struct definition *lengths = definer_in(definer, 1);
+	struct definition *lengths = IN(1);
 	const struct expr *steps = definer_element(definer, 0, 0);
 	definer_shape(definer, 0, extents, at);
 	if (lengths)
-		steps = integer_of(definer, SCALAR_min, steps,
-		        expr_cast(definer->arena, DTYPE_I64, expr_load(definer->arena, lengths, at)));
-	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_I32, steps));
+		steps = I_MIN(steps, CAST(DTYPE_I64, LOAD(lengths, at)));
+	OUT(0, CAST(DTYPE_I32, steps));
 }
 
 /* ---- definitions ---- */
@@ -377,7 +366,7 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	if (hidden->of) {
 		const struct expr *r = expr_load(arena, u->r, (const struct index *[]){ dir, g, k });
 		gates = definer_reduction(definer, name_at(u, "gates", direction, s), 2, extents, REDUCE_SUM, 1, &size,
-		        from_input, expr2(definer, SCALAR_mul, state_at(u, hidden, b, k), r));
+		        from_input, MUL(state_at(u, hidden, b, k), r));
 		mark_batch(gates, 1);
 	}
 	extents[1] = size;
@@ -394,24 +383,23 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	for (int i = 0; u->p && i < 3; i++)
 		peephole[i] = expr_load(arena, u->p, (const struct index *[]){ dir, index_plus(arena, h, i * size) });
 	if (u->p && before) {
-		gate[GATE_INPUT] = expr3(definer, SCALAR_fma, peephole[GATE_INPUT], before, gate[GATE_INPUT]);
-		gate[GATE_FORGET] = expr3(definer, SCALAR_fma, peephole[GATE_FORGET], before, gate[GATE_FORGET]);
+		gate[GATE_INPUT] = FMA(peephole[GATE_INPUT], before, gate[GATE_INPUT]);
+		gate[GATE_FORGET] = FMA(peephole[GATE_FORGET], before, gate[GATE_FORGET]);
 	}
 	const struct expr *in = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_INPUT]));
 	const struct expr *forget = u->lstm.coupled
-	        ? expr2(definer, SCALAR_sub, number(definer, in, 1), in)
+	        ? SUB(number(definer, in, 1), in)
 	        : activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_FORGET]));
-	const struct expr *fresh =
-	        expr2(definer, SCALAR_mul, in, activate(definer, &u->lstm.g[direction], clipped(u, gate[GATE_CELL])));
-	const struct expr *next = before ? expr3(definer, SCALAR_fma, forget, before, fresh) : fresh;
+	const struct expr *fresh = MUL(in, activate(definer, &u->lstm.g[direction], clipped(u, gate[GATE_CELL])));
+	const struct expr *next = before ? FMA(forget, before, fresh) : fresh;
 	const struct expr *zero = expr_number(arena, next->type, 0);
 	next = while_running(u, now, b, next, before ? before : zero);
 	struct definition *new_cell = definer_map(definer, name_at(u, "cell", direction, s), 2, extents, next);
 	const struct expr *c = expr_load(arena, new_cell, (const struct index *[]){ b, h });
 	if (u->p)
-		gate[GATE_OUTPUT] = expr3(definer, SCALAR_fma, peephole[GATE_OUTPUT], c, gate[GATE_OUTPUT]);
+		gate[GATE_OUTPUT] = FMA(peephole[GATE_OUTPUT], c, gate[GATE_OUTPUT]);
 	const struct expr *out = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_OUTPUT]));
-	const struct expr *y = expr2(definer, SCALAR_mul, out, activate(definer, &u->lstm.h[direction], c));
+	const struct expr *y = MUL(out, activate(definer, &u->lstm.h[direction], c));
 	const struct expr *kept = state_at(u, hidden, b, h);
 	y = while_running(u, now, b, y, kept ? kept : zero);
 	struct definition *new_hidden = definer_map(definer, name_at(u, "hidden", direction, s), 2, extents, y);
@@ -500,19 +488,18 @@ static void step_gru(struct unrolling *u, int direction, int64_t s, struct defin
 	const struct expr *update = activate(definer, &u->lstm.f[direction], clipped(u, gate[GRU_UPDATE]));
 	const struct expr *reset = activate(definer, &u->lstm.f[direction], clipped(u, gate[GRU_RESET]));
 	if (late)
-		gate[GRU_HIDDEN] = expr3(definer, SCALAR_fma, reset, late, gate[GRU_HIDDEN]);
+		gate[GRU_HIDDEN] = FMA(reset, late, gate[GRU_HIDDEN]);
 	else if (before && !u->lstm.late_reset) {
-		struct definition *left = definer_map(definer, name_at(u, "reset", direction, s), 2, extents,
-		        expr2(definer, SCALAR_mul, reset, before));
+		struct definition *left =
+		        definer_map(definer, name_at(u, "reset", direction, s), 2, extents, MUL(reset, before));
 		gate[GRU_HIDDEN] = element_at(u,
 		        hidden_part(
 		                u, "fresh", direction, s, element_at, left, GRU_HIDDEN * size, size, gate[GRU_HIDDEN]),
 		        b, h);
 	}
 	const struct expr *fresh = activate(definer, &u->lstm.g[direction], clipped(u, gate[GRU_HIDDEN]));
-	const struct expr *y =
-	        expr2(definer, SCALAR_mul, expr2(definer, SCALAR_sub, number(definer, update, 1), update), fresh);
-	keep_hidden(u, direction, s, hidden, before ? expr3(definer, SCALAR_fma, update, before, y) : y);
+	const struct expr *y = MUL(SUB(number(definer, update, 1), update), fresh);
+	keep_hidden(u, direction, s, hidden, before ? FMA(update, before, y) : y);
 }
 
 /* Step `at` of [from, to): a balanced tree of selects.  h[i] holds `each` steps from i * each on, [step, b, h]; where
@@ -598,7 +585,7 @@ static void outputs(struct unrolling *u)
 		definer_shape(definer, 0, extents, at);
 		const struct index *t = at[first ? 1 : 0], *b = at[first ? 0 : 2], *dir = at[first ? 2 : 1];
 		const struct expr *back = u->lstm.directions == 2 ? output_at(u, 1, t, b, at[3]) : NULL;
-		definer_out_map(definer, 0, of_direction(u, dir, output_at(u, 0, t, b, at[3]), back));
+		OUT(0, of_direction(u, dir, output_at(u, 0, t, b, at[3]), back));
 	}
 	for (int i = 1; i < 3; i++) {
 		if (!node_has_out(definer->node, i))
@@ -608,7 +595,7 @@ static void outputs(struct unrolling *u)
 		const struct expr *each[2] = { NULL };
 		for (int d = 0; d < u->lstm.directions; d++)
 			each[d] = expr_load(u->arena, i == 1 ? u->h[d][u->steps - 1] : u->c[d], place);
-		definer_out_map(definer, i, of_direction(u, at[first ? 1 : 0], each[0], each[1]));
+		OUT(i, of_direction(u, at[first ? 1 : 0], each[0], each[1]));
 	}
 }
 
@@ -672,8 +659,7 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 	rounds_out(&l, next.of, h);
 	if (c)
 		rounds_out(&l, next_cell.of, c);
-	const struct expr *next_step =
-	        count ? expr2(definer, SCALAR_add, body.round, expr_integer(arena, DTYPE_I64, 1)) : NULL;
+	const struct expr *next_step = count ? ADD(body.round, expr_integer(arena, DTYPE_I64, 1)) : NULL;
 	if (count)
 		rounds_out(&l, define_map(l.repeat->body, "count", 0, NULL, next_step), count);
 	if (going)
@@ -693,7 +679,7 @@ static void define_recurrent(struct definer *definer, const struct recurrence *k
 	lstm_of(definer->node, kind, &u.lstm);
 	struct definition **const inputs[] = { &u.x, &u.w, &u.r, &u.b, &u.lengths, &u.initial_h, &u.initial_c, &u.p };
 	for (int i = 0; i < (int)COUNT(inputs); i++)
-		*inputs[i] = definer_in(definer, i);
+		*inputs[i] = IN(i);
 	u.steps = u.x->extents[u.lstm.batch_first];
 	u.batch = u.x->extents[!u.lstm.batch_first];
 	u.inputs = u.x->extents[2];

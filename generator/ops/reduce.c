@@ -1,5 +1,5 @@
 /* reduce.c: whole axes reduced: ReduceSum, ReduceMax, ReduceMean, ReduceL2 …, and all behind the channels: GlobalMaxPool … */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -162,14 +162,11 @@ static struct definition *reduce(struct definer *definer, const struct reducing 
 /* The largest of each row, or 0 where that is infinite: what is taken off before exp. */
 static const struct expr *taken_off(struct definer *definer, const struct reducing *r)
 {
-	const struct expr *load = expr_load(definer->arena, r->x, r->x_at);
+	const struct expr *load = LOAD(r->x, r->x_at);
 	struct definition *largest =
 	        r->count ? reduce(definer, r, definer_name(definer, "max"), REDUCE_MAX, load) : NULL;
-	const struct expr *m = largest ? expr_load(definer->arena, largest, r->at) : load;
-	return expr3(definer, SCALAR_where,
-	        expr2(definer, SCALAR_less, expr1(definer, SCALAR_abs, m),
-	                expr_number(definer->arena, m->type, INFINITY)),
-	        m, expr_number(definer->arena, m->type, 0));
+	const struct expr *m = largest ? LOAD(largest, r->at) : load;
+	return WHERE(LESS(expr1(definer, SCALAR_abs, m), NUMBER(m->type, INFINITY)), m, NUMBER(m->type, 0));
 }
 
 /* The output without these axes: a definition, or a body over its variables. */
@@ -182,7 +179,7 @@ static struct result without(struct definer *definer, const bool *reduced, const
 {
 	struct arena *arena = definer->arena;
 	const struct reduction *reduction = reduction_of(definer->node);
-	struct reducing r = { .x = definer_in(definer, 0) };
+	struct reducing r = { .x = IN(0) };
 	bool keep = node_int(definer->node, "keepdims", 1) != 0, exponentials = reduction->before == SCALAR_exp;
 	const struct dim *dims = definer->node->in[0]->dims;
 	const struct expr *actual = NULL; /* how many terms are there, where a count says so */
@@ -195,10 +192,10 @@ static struct result without(struct definer *definer, const bool *reduced, const
 			r.x_at[d] = r.at[out++];
 			continue;
 		}
-		r.x_at[d] = index_var(arena, r.rank + r.count, r.x->extents[d]);
+		r.x_at[d] = VAR(r.rank + r.count, r.x->extents[d]);
 		count *= (double)r.x->extents[d];
 		if (dims[d].count)
-			actual = actual ? integer_of(definer, SCALAR_mul, actual, definer_size(definer, dims[d].count))
+			actual = actual ? I_MUL(actual, definer_size(definer, dims[d].count))
 			                : definer_size(definer, dims[d].count);
 		else
 			bound *= r.x->extents[d];
@@ -213,27 +210,25 @@ static struct result without(struct definer *definer, const bool *reduced, const
 	for (int d = 0; d < r.x->rank; d++)
 		r.x = definer_there(definer, r.x, reduced[d] ? dims[d].count : NULL, d,
 		        neutral(arena, r.x->type, exponentials ? REDUCE_MAX : reduction->reduce));
-	const struct expr *x = expr_load(arena, r.x, r.x_at), *off = exponentials ? taken_off(definer, &r) : NULL, *y;
-	x = off                                   ? expr1(definer, SCALAR_exp, expr2(definer, SCALAR_sub, x, off))
+	const struct expr *x = LOAD(r.x, r.x_at), *off = exponentials ? taken_off(definer, &r) : NULL, *y;
+	x = off                                   ? expr1(definer, SCALAR_exp, SUB(x, off))
 	        : reduction->before == SCALAR_pow ? lp_raised(definer, x, p)
-	        : reduction->before == SCALAR_mul ? expr2(definer, SCALAR_mul, x, x)
+	        : reduction->before == SCALAR_mul ? MUL(x, x)
 	        : reduction->before != NONE       ? expr1(definer, (enum scalar)reduction->before, x)
 	                                          : x;
 	if (!r.count && alone && reduction->before == NONE)
 		return (struct result){ .of = r.x };
 	if (r.count && alone)
 		return (struct result){ .of = reduce(definer, &r, name, reduction->reduce, x) };
-	y = r.count ? expr_load(arena, reduce(definer, &r, definer_name(definer, "sum"), reduction->reduce, x), r.at)
-	            : x;
+	y = r.count ? LOAD(reduce(definer, &r, definer_name(definer, "sum"), reduction->reduce, x), r.at) : x;
 	if (is_mean)
-		y = actual      ? expr2(definer, SCALAR_div, y,
-		                 expr_cast(arena, y->type, integer_of(definer, SCALAR_mul, integer(definer, bound), actual)))
-		        : whole ? expr2(definer, SCALAR_div, y, expr_number(arena, y->type, count))
-		                : expr2(definer, SCALAR_mul, y, expr_number(arena, y->type, 1 / count));
+		y = actual      ? DIV(y, CAST(y->type, I_MUL(I(bound), actual)))
+		        : whole ? DIV(y, NUMBER(y->type, count))
+		                : MUL(y, NUMBER(y->type, 1 / count));
 	else
 		y = p ? lp_root(definer, y, p) : alone ? y : expr1(definer, (enum scalar)reduction->behind, y);
-	y = off ? expr2(definer, SCALAR_add, y, off) : y;
-	return (struct result){ .body = whole ? expr_cast(arena, definer->node->out[0]->type, y) : y };
+	y = off ? ADD(y, off) : y;
+	return (struct result){ .body = whole ? CAST(definer->node->out[0]->type, y) : y };
 }
 
 /* ---- axes that come at run time: the sets of axes that lead from the data's extents to the declared ones ---- */
@@ -279,27 +274,25 @@ static uint32_t what_counts(const struct sets *s, uint32_t set)
 /* The axes name this set. */
 static const struct expr *is_set(struct definer *definer, const struct sets *s, uint32_t set)
 {
-	const struct expr *all = integer(definer, 1);
+	const struct expr *all = I(1);
 	int rank = s->x->rank;
 	for (int d = 0; d < rank; d++) {
-		const struct expr *named = integer(definer, 0);
+		const struct expr *named = I(0);
 		for (int64_t i = 0; i < definer_elements(definer, 1); i++)
 			for (int from = 0; from < 2; from++)
-				named = integer_of(definer, SCALAR_or, named,
-				        integer_is(definer, definer_element(definer, 1, i), d - from * rank));
+				named = I_OR(
+				        named, integer_is(definer, definer_element(definer, 1, i), d - from * rank));
 		if (!(s->ones >> d & 1))
-			all = integer_of(
-			        definer, SCALAR_and, all, set >> d & 1 ? named : integer_is(definer, named, 0));
+			all = I_AND(all, set >> d & 1 ? named : integer_is(definer, named, 0));
 	}
 	return all;
 }
 
 static void reduce_at_run_time(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct sets s = { .x = definer_in(definer, 0), .keep = attribute_int(definer->node, "keepdims") != 0 };
+	struct sets s = { .x = IN(0), .keep = attribute_int(definer->node, "keepdims") != 0 };
 	const struct index *at[MAX_RANK];
-	const struct expr *right = integer(definer, 0), *value = NULL;
+	const struct expr *right = I(0), *value = NULL;
 	bool reduced[MAX_RANK];
 	int results = 0;
 	int64_t count = definer_elements(definer, 1), rank = s.x->rank;
@@ -314,34 +307,32 @@ static void reduce_at_run_time(struct definer *definer)
 		        definer_shape_text(definer, s.rank, s.extents));
 	for (int i = 0; i < s.count && s.count <= SETS_MOST; i++) {
 		bool known = false;
-		const struct expr *these = integer(definer, 0), *one;
+		const struct expr *these = I(0), *one;
 		for (int k = 0; k < i; k++)
 			known |= what_counts(&s, s.at[k]) == what_counts(&s, s.at[i]);
 		for (int k = i; k < s.count && !known; k++)
 			if (what_counts(&s, s.at[k]) == what_counts(&s, s.at[i]))
-				these = integer_of(definer, SCALAR_or, these, is_set(definer, &s, s.at[k]));
+				these = I_OR(these, is_set(definer, &s, s.at[k]));
 		if (known)
 			continue;
-		right = integer_of(definer, SCALAR_or, right, these);
+		right = I_OR(right, these);
 		if (++results > RESULTS_MOST)
 			break;
 		for (int d = 0; d < rank; d++)
 			reduced[d] = (s.at[i] ? s.at[i] : s.ones) >> d & 1; /* some are: a sum of one -0 is 0 */
 		struct result result = without(definer, reduced, definer_name(definer, "reduced"));
-		one = result.of ? expr_load(arena, result.of, at) : result.body;
-		value = value ? expr3(definer, SCALAR_where, expr_cast(arena, one->type, these), one, value) : one;
+		one = result.of ? LOAD(result.of, at) : result.body;
+		value = value ? WHERE(CAST(one->type, these), one, value) : one;
 	}
 	if (s.count > SETS_MOST || results > RESULTS_MOST)
 		node_unsupported(definer->node, "axes at run time could be more than %d sets that lead from %s to %s",
 		        RESULTS_MOST, definer_shape_text(definer, s.x->rank, s.x->extents),
 		        definer_shape_text(definer, s.rank, s.extents));
 	for (int64_t i = 0; i < count; i++) /* each is an axis, also one that is named twice */
-		right = integer_of(definer, SCALAR_and, right,
-		        integer_between(definer, definer_element(definer, 1, i), -rank, rank - 1));
-	definer_require(definer, EXIT_INVALID, 0, NULL, right,
-	        "the axes at run time do not make %s of the data, the declared shape",
+		right = I_AND(right, integer_between(definer, definer_element(definer, 1, i), -rank, rank - 1));
+	REQUIRE(right, "the axes at run time do not make %s of the data, the declared shape",
 	        definer_shape_text(definer, s.rank, s.extents));
-	definer_out_map(definer, 0, value);
+	OUT(0, value);
 }
 
 void define_reduce(struct definer *definer)
@@ -355,7 +346,7 @@ void define_reduce(struct definer *definer)
 	if (result.of)
 		definer_out(definer, 0, result.of);
 	else
-		definer_out_map(definer, 0, result.body);
+		OUT(0, result.body);
 }
 
 /* ---- ArgMax, ArgMin: the first place of the extreme, or the last; of NaN alone, an end ---- */
@@ -392,7 +383,7 @@ bool reduced_axes(const struct node *node, bool *reduced)
 void define_arg_extreme(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
-	struct reducing r = { .x = definer_in(definer, 0), .count = 1 };
+	struct reducing r = { .x = IN(0), .count = 1 };
 	enum reduce extreme = !strcmp(definer->node->type, "ArgMax") ? REDUCE_MAX : REDUCE_MIN;
 	bool last = attribute_int(definer->node, "select_last_index") != 0,
 	     keep = attribute_int(definer->node, "keepdims") != 0;
@@ -404,26 +395,23 @@ void define_arg_extreme(struct definer *definer)
 	r.terms[0] = n;
 	r.x = definer_there(definer, r.x, count, (int)axis, neutral(arena, r.x->type, extreme));
 	for (int d = 0; d < r.x->rank; d++) {
-		r.x_at[d] = d == axis ? index_var(arena, r.rank, n) : r.at[out];
+		r.x_at[d] = d == axis ? VAR(r.rank, n) : r.at[out];
 		out += d != axis || keep;
 	}
 	enum dtype type = n <= INT32_MAX ? DTYPE_I32 : DTYPE_I64; /* a vector has twice as many of these */
-	const struct expr *x = expr_load(arena, r.x, r.x_at),
-	                  *place = expr_cast(arena, type, expr_index(arena, index_var(arena, r.rank, n)));
+	const struct expr *x = LOAD(r.x, r.x_at), *place = CAST(type, POSITION(VAR(r.rank, n)));
 	struct definition *most = reduce(definer, &r, definer_name(definer, "extreme"), extreme, x);
-	const struct expr *here = expr_cast(arena, type, expr2(definer, SCALAR_equal, x, expr_load(arena, most, r.at)));
-	const struct expr *otherwise = expr_integer(arena, type, last ? 0 : n - 1);
+	const struct expr *here = CAST(type, EQUAL(x, LOAD(most, r.at)));
+	const struct expr *otherwise = WHOLE(type, last ? 0 : n - 1);
 	if (count) {
 		const struct expr *size = definer_size(definer, count);
 		definer_require_within(
 		        definer, EXIT_INVALID, 0, NULL, size, 1, n, "dimension %d has no element", (int)axis);
-		here = expr2(definer, SCALAR_mul, here,
-		        expr_load(arena, definer_mask(definer, count, n, type), &r.x_at[axis]));
-		otherwise = last ? otherwise
-		                 : expr_cast(arena, type, expr2(definer, SCALAR_sub, size, integer(definer, 1)));
+		here = MUL(here, LOAD(definer_mask(definer, count, n, type), &r.x_at[axis]));
+		otherwise = last ? otherwise : CAST(type, SUB(size, I(1)));
 	}
-	const struct expr *term = expr3(definer, SCALAR_where, here, place, otherwise);
+	const struct expr *term = WHERE(here, place, otherwise);
 	struct definition *found = definer_reduction(definer, definer_name(definer, "place"), r.rank, r.extents,
 	        last ? REDUCE_MAX : REDUCE_MIN, 1, r.terms, NULL, term);
-	definer_out_map(definer, 0, expr_cast(arena, DTYPE_I64, expr_load(arena, found, r.at)));
+	OUT(0, CAST(DTYPE_I64, LOAD(found, r.at)));
 }

@@ -2,7 +2,7 @@
  * node's definition.  control.c says what goes from round to round; what the body reads of the graphs around it becomes
  * inputs here.  Whatever stands in the way (a shape that changes from round to round, a list, random numbers, an
  * operator that wants a constant) is found before anything is left behind: the loop is unrolled then. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include "frontends/frontends.h"
 #include <stdlib.h>
 
@@ -544,7 +544,6 @@ void define_repeat(struct definer *definer)
 		definer_out(definer, (int)k, rounds_result(&l, k, node->out[k] ? node->out[k]->name : "part"));
 	for (size_t i = 0; i < checks.count; i++) {
 		struct definition *result = rounds_result(&l, outs + i, definer_name(definer, "held"));
-		definer_require(definer, checks.at[i]->code, 0, NULL, expr_load(definer->arena, result, NULL), "%s",
-		        checks.at[i]->text);
+		definer_require(definer, checks.at[i]->code, 0, NULL, LOAD(result, NULL), "%s", checks.at[i]->text);
 	}
 }

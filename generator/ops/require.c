@@ -2,22 +2,21 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include "ops/ops.h"
+#include "ops/words.h"
 
 const struct expr *definer_element(struct definer *definer, int i, int64_t at)
 {
-	struct definition *operand = definer_in(definer, i);
+	struct definition *operand = IN(i);
 	const struct index *own[MAX_RANK];
-	index_unflatten(definer->arena, index_constant(definer->arena, at), operand->rank, operand->extents, own);
-	const struct expr *element = expr_fold(definer->program, expr_load(definer->arena, operand, own));
-	return dtypes[element->type].class == CLASS_FLOAT
-	        ? element
-	        : expr_fold(definer->program, expr_cast(definer->arena, DTYPE_I64, element));
+	index_unflatten(definer->arena, CONSTANT(at), operand->rank, operand->extents, own);
+	const struct expr *element = expr_fold(definer->program, LOAD(operand, own));
+	return dtypes[element->type].class == CLASS_FLOAT ? element
+	                                                  : expr_fold(definer->program, CAST(DTYPE_I64, element));
 }
 
 int64_t definer_elements(struct definer *definer, int i)
 {
-	const struct definition *operand = definer_in(definer, i);
+	const struct definition *operand = IN(i);
 	return operand ? definition_elements(operand) : 0;
 }
 
@@ -33,12 +32,11 @@ const struct index *definer_index(struct definer *definer, const struct expr *va
 	struct arena *arena = definer->arena;
 	int64_t number;
 	if (low >= high)
-		return index_constant(arena, low);
+		return CONSTANT(low);
 	if (definer_number(definer, value, &number))
-		return index_constant(arena, number < low ? low : number > high ? high : number);
-	value = expr_cast(arena, DTYPE_I64, value);
-	value = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, value, expr_integer(arena, DTYPE_I64, low)),
-	        expr_integer(arena, DTYPE_I64, high));
+		return CONSTANT(number < low ? low : number > high ? high : number);
+	value = CAST(DTYPE_I64, value);
+	value = MIN(MAX(value, WHOLE(DTYPE_I64, low)), WHOLE(DTYPE_I64, high));
 	return index_value(arena, value, low, high);
 }
 
@@ -61,7 +59,7 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 	/* Who asks; what a text asks is asked by the user's node, which every message names. */
 	int who = strcmp(definer->node->domain, "ingot") ? snprintf(text, sizeof text, "%s: ", definer->node->type) : 0;
 	vsnprintf(text + who, sizeof text - (size_t)who, format, args);
-	holds = expr_cast(definer->arena, DTYPE_BOOL, holds);
+	holds = CAST(DTYPE_BOOL, holds);
 	bool known = definer_number(definer, holds, &number);
 	const struct expr *skipped = known && number ? NULL : definer_skipped(definer);
 	if (skipped && !(definer_number(definer, skipped, &number) && !number)) {
@@ -97,19 +95,19 @@ void definer_require_within(struct definer *definer, enum exit_code code, int ra
 	if (least >= low && most <= high)
 		return;
 	va_start(args, format);
-	require(definer, code, rank, extents,
-	        integer_between(definer, expr_cast(definer->arena, DTYPE_I64, value), low, high), format, args);
+	require(definer, code, rank, extents, integer_between(definer, CAST(DTYPE_I64, value), low, high), format,
+	        args);
 	va_end(args);
 }
 
 void definer_require_inside(struct definer *definer, int i, int64_t column, int64_t extent)
 {
-	struct definition *indices = definer_in(definer, i);
+	struct definition *indices = IN(i);
 	const struct index *own[MAX_RANK];
 	int rank = indices->rank - (column >= 0);
 	index_vars(definer->arena, own, rank, indices->extents);
 	if (column >= 0)
-		own[rank] = index_constant(definer->arena, column);
-	definer_require_within(definer, EXIT_INVALID, rank, indices->extents, expr_load(definer->arena, indices, own),
-	        -extent, extent - 1, "an index at run time is not in [%" PRId64 ", %" PRId64 "]", -extent, extent - 1);
+		own[rank] = CONSTANT(column);
+	definer_require_within(definer, EXIT_INVALID, rank, indices->extents, LOAD(indices, own), -extent, extent - 1,
+	        "an index at run time is not in [%" PRId64 ", %" PRId64 "]", -extent, extent - 1);
 }

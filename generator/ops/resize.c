@@ -2,7 +2,7 @@
  * where scales, sizes and the region are constant; else it is a definition of their values, by the same operations on
  * doubles, so that its bits are the same.  Formulae as ONNX has them, in double; what lies outside the data is its
  * edge. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -244,12 +244,10 @@ void infer_size_scaled(struct node *node) { infer_as_size(node, 1, 1); }
 
 void define_size_scaled(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	const struct expr *number = expr_cast(arena, DTYPE_F32, definer_element(definer, 0, 0));
-	number = expr1(definer, SCALAR_floor,
-	        expr2(definer, SCALAR_mul, number,
-	                expr_number(arena, DTYPE_F32, (double)attribute_float(definer->node, "scale"))));
-	definer_out_map(definer, 0, expr_cast(arena, DTYPE_I64, number));
+	const struct expr *number = CAST(DTYPE_F32, definer_element(definer, 0, 0));
+	number = expr1(
+	        definer, SCALAR_floor, MUL(number, NUMBER(DTYPE_F32, (double)attribute_float(definer->node, "scale"))));
+	OUT(0, CAST(DTYPE_I64, number));
 }
 
 bool resize_of_counted(const struct node *node)
@@ -420,13 +418,12 @@ static const struct index *nearest_place(struct definer *definer, const struct r
 		is_down = is_down && table->places[i] == i * down;
 	}
 	if (is_up)
-		return index_div(definer->arena, at, up);
+		return QUOTIENT(at, up);
 	if (is_down)
-		return index_scale(definer->arena, at, down);
-	const struct index *entry[2] = { index_constant(definer->arena, 0), at };
-	const struct expr *place =
-	        expr_load(definer->arena, constant_of(definer, "places", d, DTYPE_I32, out, table), entry);
-	return index_value(definer->arena, expr_cast(definer->arena, DTYPE_I64, place), 0, n - 1);
+		return SCALE(at, down);
+	const struct index *entry[2] = { CONSTANT(0), at };
+	const struct expr *place = LOAD(constant_of(definer, "places", d, DTYPE_I32, out, table), entry);
+	return index_value(definer->arena, CAST(DTYPE_I64, place), 0, n - 1);
 }
 
 static const struct expr *tap(struct definer *definer, struct definition *x, struct definition *places,
@@ -434,9 +431,8 @@ static const struct expr *tap(struct definer *definer, struct definition *x, str
 {
 	const struct index *own[MAX_RANK], *entry[2] = { t, at[d] };
 	memcpy(own, at, (size_t)x->rank * sizeof *own);
-	own[d] = index_value(definer->arena,
-	        expr_cast(definer->arena, DTYPE_I64, expr_load(definer->arena, places, entry)), 0, x->extents[d] - 1);
-	return expr_load(definer->arena, x, own);
+	own[d] = index_value(definer->arena, CAST(DTYPE_I64, LOAD(places, entry)), 0, x->extents[d] - 1);
+	return LOAD(x, own);
 }
 
 static struct definition *along(
@@ -450,30 +446,28 @@ static struct definition *along(
 	const char *name = definer_name(definer, arena_printf(arena, "resized_%d", d));
 	for (int k = 0; k < x->rank; k++) {
 		extents[k] = k == d ? r->out[d] : x->extents[k];
-		at[k] = index_var(arena, k, extents[k]);
+		at[k] = VAR(k, extents[k]);
 	}
 	if (r->mode == NEAREST) {
 		const struct index *own[MAX_RANK];
 		memcpy(own, at, (size_t)x->rank * sizeof *own);
 		own[d] = nearest_place(definer, r, d, x->extents[d], at[d], &table);
-		y = expr_load(arena, x, own);
+		y = LOAD(x, own);
 	} else {
 		struct definition *places = constant_of(definer, "places", d, DTYPE_I32, r->out[d], &table);
 		struct definition *weights = constant_of(definer, "weights", d, x->type, r->out[d], &table);
 		if (table.taps > TAPS_UNROLLED) {
-			const struct index *t = index_var(arena, x->rank, table.taps), *entry[2] = { t, at[d] };
+			const struct index *t = VAR(x->rank, table.taps), *entry[2] = { t, at[d] };
 			struct definition *sum = definer_reduction(definer, definer_name(definer, "taps"), x->rank,
 			        extents, REDUCE_SUM, 1, &table.taps, NULL,
-			        expr2(definer, SCALAR_mul, tap(definer, x, places, at, d, t),
-			                expr_load(arena, weights, entry)));
-			y = expr_load(arena, sum, at);
+			        MUL(tap(definer, x, places, at, d, t), LOAD(weights, entry)));
+			y = LOAD(sum, at);
 		}
 		for (int64_t t = 0; table.taps <= TAPS_UNROLLED && t < table.taps; t++) {
-			const struct index *entry[2] = { index_constant(arena, t), at[d] };
-			const struct expr *weight = expr_load(arena, weights, entry),
+			const struct index *entry[2] = { CONSTANT(t), at[d] };
+			const struct expr *weight = LOAD(weights, entry),
 			                  *value = tap(definer, x, places, at, d, entry[0]);
-			y = y ? expr3(definer, SCALAR_fma, value, weight, y)
-			      : expr2(definer, SCALAR_mul, value, weight);
+			y = y ? FMA(value, weight, y) : MUL(value, weight);
 		}
 	}
 	*inside = (struct range){ at[d], table.from, table.to };
@@ -483,34 +477,31 @@ static struct definition *along(
 /* ---- scales, sizes or a region at run time ---- */
 enum { TAPS_MOST = 63 }; /* of a scale that is not constant: more would add in lanes, or not, as the scale has it */
 
-static const struct expr *real(struct definer *definer, double number)
-{
-	return expr_number(definer->arena, DTYPE_F64, number);
-}
+static const struct expr *real(struct definer *definer, double number) { return NUMBER(DTYPE_F64, number); }
 static const struct expr *plus(struct definer *definer, const struct expr *a, const struct expr *b)
 {
-	return expr2(definer, SCALAR_add, a, b);
+	return ADD(a, b);
 }
 static const struct expr *minus(struct definer *definer, const struct expr *a, const struct expr *b)
 {
-	return expr2(definer, SCALAR_sub, a, b);
+	return SUB(a, b);
 }
 static const struct expr *times(struct definer *definer, const struct expr *a, const struct expr *b)
 {
-	return expr2(definer, SCALAR_mul, a, b);
+	return MUL(a, b);
 }
 static const struct expr *over(struct definer *definer, const struct expr *a, const struct expr *b)
 {
-	return expr2(definer, SCALAR_div, a, b);
+	return DIV(a, b);
 }
 static const struct expr *below(struct definer *definer, const struct expr *a, const struct expr *b)
 {
-	return expr2(definer, SCALAR_less, a, b);
+	return LESS(a, b);
 }
 static const struct expr *choose(
         struct definer *definer, const struct expr *which, const struct expr *yes, const struct expr *no)
 {
-	return expr3(definer, SCALAR_where, which, yes, no);
+	return WHERE(which, yes, no);
 }
 
 /* Of a counted axis, as many as there are; of none, nobody looks at what is taken. */
@@ -534,8 +525,8 @@ static void tell_counted(struct definer *definer, struct resize *r)
 			continue;
 		const struct expr *have = integer_kept(
 		        definer, "have", integer_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
-		r->have[d] = expr_cast(definer->arena, DTYPE_F64, have);
-		r->made[d] = expr_cast(definer->arena, DTYPE_F64, definer_dim(definer, &y->dims[d]));
+		r->have[d] = CAST(DTYPE_F64, have);
+		r->made[d] = CAST(DTYPE_F64, definer_dim(definer, &y->dims[d]));
 		r->scale_at[d] = is_there(definer->node, 3)
 		        ? over(definer, real(definer, (double)r->out[d]), r->have[d])
 		        : real(definer, r->scale[d]);
@@ -562,16 +553,15 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 	for (int64_t i = 0; i < count; i++) {
 		int d = (int)axes[i];
 		if (!y->dims[d].count)
-			definer_require(definer, EXIT_INVALID, 0, NULL,
-			        integer_is(definer, definer_element(definer, 3, i), y->dims[d].extent),
+			REQUIRE(integer_is(definer, definer_element(definer, 3, i), y->dims[d].extent),
 			        "sizes[%d] that makes the %lld of the declared shape is right", (int)i,
 			        (long long)y->dims[d].extent);
 		if (x->dims[d].extent == y->dims[d].extent && x->dims[d].count == y->dims[d].count)
 			continue;
 		const struct expr *have = integer_kept(
 		        definer, "have", integer_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
-		r->have[d] = expr_cast(definer->arena, DTYPE_F64, have);
-		r->made[d] = expr_cast(definer->arena, DTYPE_F64, definer_dim(definer, &y->dims[d]));
+		r->have[d] = CAST(DTYPE_F64, have);
+		r->made[d] = CAST(DTYPE_F64, definer_dim(definer, &y->dims[d]));
 		r->scale_at[d] = over(definer, r->made[d], r->have[d]);
 		r->begin_at[d] = real(definer, 0);
 		r->end_at[d] = real(definer, 1);
@@ -586,8 +576,7 @@ static const struct expr *runtime_coordinate(
 	const struct expr *scale = r->scale_at[d], *begin = r->begin_at[d], *span = minus(definer, r->end_at[d], begin);
 	const struct expr *length = times(definer, scale, have_of(definer, r, d, n)), *last = last_of(definer, r, d, n),
 	                  *half = real(definer, 0.5);
-	const struct expr *before = minus(definer, length, real(definer, 1)),
-	                  *is_one = expr2(definer, SCALAR_equal, length, real(definer, 1));
+	const struct expr *before = minus(definer, length, real(definer, 1)), *is_one = EQUAL(length, real(definer, 1));
 	const struct expr *middle = over(definer, plus(definer, at, half), scale);
 	switch (r->coordinates) {
 	case ALIGN_CORNERS:
@@ -661,16 +650,15 @@ struct runtime_table {
 
 static const struct expr *scalar_of(struct definer *definer, const char *part, const struct expr *value)
 {
-	return expr_load(definer->arena, definer_map(definer, definer_name(definer, part), 0, NULL, value), NULL);
+	return LOAD(PART(part, 0, NULL, value), NULL);
 }
 
 /* A part of the table as a definition of its own: what reads it several times is one load longer. */
 static const struct expr *row_of(
         struct definer *definer, const char *part, int rank, const int64_t *extents, const struct expr *value)
 {
-	const struct index *at[2] = { index_var(definer->arena, 0, extents[0]),
-		rank > 1 ? index_var(definer->arena, 1, extents[1]) : NULL };
-	return expr_load(definer->arena, definer_map(definer, definer_name(definer, part), rank, extents, value), at);
+	const struct index *at[2] = { VAR(0, extents[0]), rank > 1 ? VAR(1, extents[1]) : NULL };
+	return LOAD(PART(part, rank, extents, value), at);
 }
 
 /* A table's value for place and tap, variables 0 and 1, as the definition that taps read: neighbours of the output lie
@@ -678,15 +666,13 @@ static const struct expr *row_of(
 static struct definition *transposed_table(
         struct definer *definer, const char *part, int64_t out, int64_t most, const struct expr *value)
 {
-	const struct index *with[MAX_VARS] = { index_var(definer->arena, 1, out), index_var(definer->arena, 0, most) };
-	return definer_map(definer, definer_name(definer, part), 2, (int64_t[]){ most, out },
-	        expr_substitute(definer->arena, value, with));
+	const struct index *with[MAX_VARS] = { VAR(1, out), VAR(0, most) };
+	return PART(part, 2, (int64_t[]){ most, out }, expr_substitute(definer->arena, value, with));
 }
 
 static struct runtime_table make_runtime_table(
         struct definer *definer, const struct resize *r, int d, int64_t n, enum dtype type)
 {
-	struct arena *arena = definer->arena;
 	int64_t out = r->out[d];
 	const double slack = 0x1p-20;
 	struct runtime_table table = { .least = (int64_t)taps_of(r, (double)(out + 1) / (double)n * (1 + slack)) };
@@ -698,14 +684,13 @@ static struct runtime_table make_runtime_table(
 		        TAPS_MOST, d, n, out);
 	table.most = (int64_t)most;
 	int64_t extents[2] = { out, table.most };
-	const struct index *i = index_var(arena, 0, out), *t = index_var(arena, 1, table.most), *entry[2] = { i, t };
+	const struct index *i = VAR(0, out), *t = VAR(1, table.most), *entry[2] = { i, t };
 	const struct expr *last = last_of(definer, r, d, n), *none = real(definer, 0);
-	const struct expr *at = runtime_coordinate(definer, r, d, n, expr_cast(arena, DTYPE_F64, expr_index(arena, i)));
+	const struct expr *at = runtime_coordinate(definer, r, d, n, CAST(DTYPE_F64, POSITION(i)));
 	at = row_of(definer, "coordinates", 1, extents, at);
-	const struct expr *in = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, at),
-	        expr2(definer, SCALAR_less_equal, at, last));
-	table.inside =
-	        definer_map(definer, definer_name(definer, "inside"), 1, extents, expr_cast(arena, DTYPE_I64, in));
+	const struct expr *in =
+	        MUL(expr2(definer, SCALAR_less_equal, none, at), expr2(definer, SCALAR_less_equal, at, last));
+	table.inside = PART("inside", 1, extents, CAST(DTYPE_I64, in));
 	const struct expr *far_behind =
 	        r->have[d] ? plus(definer, r->have[d], real(definer, 4)) : real(definer, (double)n + 4);
 	at = choose(definer, below(definer, far_behind, at), far_behind, at);
@@ -720,16 +705,16 @@ static struct runtime_table make_runtime_table(
 		taps = scalar_of(definer, "taps",
 		        minus(definer, real(definer, 2), times(definer, real(definer, 2), plus(definer, taps, one))));
 	}
-	table.taps = definer_index(definer, expr_cast(arena, DTYPE_I64, taps), table.least, table.most);
+	table.taps = definer_index(definer, CAST(DTYPE_I64, taps), table.least, table.most);
 	const struct expr *first = r->mode == NEAREST
 	        ? runtime_nearest(definer, r->nearest, at)
 	        : minus(definer, plus(definer, expr1(definer, SCALAR_floor, at), one),
 	                over(definer, taps, real(definer, 2)));
-	const struct expr *tap = expr_cast(arena, DTYPE_F64, expr_index(arena, t)),
+	const struct expr *tap = CAST(DTYPE_F64, POSITION(t)),
 	                  *place = plus(definer, row_of(definer, "first", 1, extents, first), tap);
 	const struct expr *before = below(definer, place, none), *behind = below(definer, last, place);
 	table.places = transposed_table(definer, "places", out, table.most,
-	        expr_cast(arena, DTYPE_I32, choose(definer, before, none, choose(definer, behind, last, place))));
+	        CAST(DTYPE_I32, choose(definer, before, none, choose(definer, behind, last, place))));
 	if (r->mode == NEAREST)
 		return table;
 	const struct expr *far = expr1(definer, SCALAR_abs, times(definer, minus(definer, place, at), shrunk));
@@ -739,15 +724,15 @@ static struct runtime_table make_runtime_table(
 	if (table.least < table.most)
 		weight = choose(definer, below(definer, tap, taps), weight, none);
 	if (r->antialias || r->exclude_outside) {
-		struct definition *raw = definer_map(definer, definer_name(definer, "raw"), 2, extents, weight);
-		const struct index *of[2] = { i, index_var(arena, 1, table.most) };
+		struct definition *raw = PART("raw", 2, extents, weight);
+		const struct index *of[2] = { i, VAR(1, table.most) };
 		struct definition *sums = definer_reduction(definer, definer_name(definer, "sums"), 1, extents,
-		        REDUCE_SUM, 1, &table.most, NULL, expr_load(arena, raw, of));
-		const struct expr *sum = expr_load(arena, sums, &i);
-		weight = expr_load(arena, raw, entry);
-		weight = choose(definer, expr2(definer, SCALAR_equal, sum, none), weight, over(definer, weight, sum));
+		        REDUCE_SUM, 1, &table.most, NULL, LOAD(raw, of));
+		const struct expr *sum = LOAD(sums, &i);
+		weight = LOAD(raw, entry);
+		weight = choose(definer, EQUAL(sum, none), weight, over(definer, weight, sum));
 	}
-	table.weights = transposed_table(definer, "weights", out, table.most, expr_cast(arena, type, weight));
+	table.weights = transposed_table(definer, "weights", out, table.most, CAST(type, weight));
 	return table;
 }
 
@@ -755,26 +740,22 @@ static struct runtime_table make_runtime_table(
 static const struct expr *runtime_taps(struct definer *definer, struct definition *x, const struct runtime_table *table,
         const struct index *const *at, int d, const int64_t *extents, int64_t most)
 {
-	struct arena *arena = definer->arena;
 	const struct expr *y = NULL;
 	if (most > TAPS_UNROLLED) {
-		const struct index *t = index_var(arena, x->rank, most), *entry[2] = { t, at[d] };
-		const struct range there = { index_add(arena, table->taps, index_scale(arena, t, -1)), 1, most + 1 };
-		const struct expr *value = expr_select(
-		        arena, &there, 1, tap(definer, x, table->places, at, d, t), expr_number(arena, x->type, 0));
-		return expr_load(arena,
-		        definer_reduction(definer, definer_name(definer, "taps"), x->rank, extents, REDUCE_SUM, 1,
-		                &most, NULL,
-		                expr2(definer, SCALAR_mul, value, expr_load(arena, table->weights, entry))),
+		const struct index *t = VAR(x->rank, most), *entry[2] = { t, at[d] };
+		const struct range there = { SUM(table->taps, SCALE(t, -1)), 1, most + 1 };
+		const struct expr *value =
+		        SELECT(&there, 1, tap(definer, x, table->places, at, d, t), NUMBER(x->type, 0));
+		return LOAD(definer_reduction(definer, definer_name(definer, "taps"), x->rank, extents, REDUCE_SUM, 1,
+		                    &most, NULL, MUL(value, LOAD(table->weights, entry))),
 		        at);
 	}
 	for (int64_t t = 0; t < most; t++) {
-		const struct index *entry[2] = { index_constant(arena, t), at[d] };
-		const struct expr *weight = expr_load(arena, table->weights, entry),
+		const struct index *entry[2] = { CONSTANT(t), at[d] };
+		const struct expr *weight = LOAD(table->weights, entry),
 		                  *value = tap(definer, x, table->places, at, d, entry[0]);
 		const struct range there = { table->taps, t + 1, table->most + 1 };
-		y = y ? expr_select(arena, &there, 1, expr3(definer, SCALAR_fma, value, weight, y), y)
-		      : expr2(definer, SCALAR_mul, value, weight);
+		y = y ? SELECT(&there, 1, FMA(value, weight, y), y) : MUL(value, weight);
 	}
 	return y;
 }
@@ -789,36 +770,35 @@ static struct definition *along_runtime(
 	const struct expr *y;
 	for (int k = 0; k < x->rank; k++) {
 		extents[k] = k == d ? r->out[d] : x->extents[k];
-		at[k] = index_var(arena, k, extents[k]);
+		at[k] = VAR(k, extents[k]);
 	}
 	if (r->mode == NEAREST)
-		y = tap(definer, x, table.places, at, d, index_constant(arena, 0));
+		y = tap(definer, x, table.places, at, d, CONSTANT(0));
 	else if (table.most <= TAPS_UNROLLED || table.least > TAPS_UNROLLED)
 		y = runtime_taps(definer, x, &table, at, d, extents, table.most);
 	else {
 		const struct range few = { table.taps, table.least, TAPS_UNROLLED + 1 };
-		y = expr_select(arena, &few, 1, runtime_taps(definer, x, &table, at, d, extents, TAPS_UNROLLED),
+		y = SELECT(&few, 1, runtime_taps(definer, x, &table, at, d, extents, TAPS_UNROLLED),
 		        runtime_taps(definer, x, &table, at, d, extents, table.most));
 	}
 	if (r->out[d] == x->extents[d]) { /* an axis that stays as it is takes no taps */
-		const struct expr *same = expr2(definer, SCALAR_equal, r->scale_at[d], real(definer, 1));
-		same = times(definer, same, expr2(definer, SCALAR_equal, r->begin_at[d], real(definer, 0)));
-		same = times(definer, same, expr2(definer, SCALAR_equal, r->end_at[d], real(definer, 1)));
+		const struct expr *same = EQUAL(r->scale_at[d], real(definer, 1));
+		same = times(definer, same, EQUAL(r->begin_at[d], real(definer, 0)));
+		same = times(definer, same, EQUAL(r->end_at[d], real(definer, 1)));
 		const struct range stays = {
-			definer_index(definer, scalar_of(definer, "same", expr_cast(arena, DTYPE_I64, same)), 0, 1), 1,
-			2
+			definer_index(definer, scalar_of(definer, "same", CAST(DTYPE_I64, same)), 0, 1), 1, 2
 		};
-		y = expr_select(arena, &stays, 1, expr_load(arena, x, at), y);
+		y = SELECT(&stays, 1, LOAD(x, at), y);
 	}
-	*inside = (struct range){ index_value(arena, expr_load(arena, table.inside, &at[d]), 0, 1), 1, 2 };
-	return definer_map(definer, definer_name(definer, arena_printf(arena, "resized_%d", d)), x->rank, extents, y);
+	*inside = (struct range){ index_value(arena, LOAD(table.inside, &at[d]), 0, 1), 1, 2 };
+	return PART(arena_printf(arena, "resized_%d", d), x->rank, extents, y);
 }
 
 /* What a float operand says, as a double; `right` takes in that it lies in (least, 2^32). */
 static const struct expr *runtime_float(
         struct definer *definer, int input, int64_t i, double least, const struct expr **right)
 {
-	const struct expr *value = expr_cast(definer->arena, DTYPE_F64, definer_element(definer, input, i));
+	const struct expr *value = CAST(DTYPE_F64, definer_element(definer, input, i));
 	const struct expr *is = times(
 	        definer, below(definer, real(definer, least), value), below(definer, value, real(definer, 0x1p32)));
 	*right = times(definer, *right, is);
@@ -829,7 +809,6 @@ static const struct expr *runtime_float(
 static void runtime_resize(
         struct definer *definer, struct resize *r, const struct definition *x, const int64_t *extents)
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	int64_t axes[MAX_RANK], count = axes_of(node, axes);
 	bool first = node->since < INPUTS_OF_11, by_size = is_there(node, 3), region = r->coordinates == TF_CROP;
@@ -855,24 +834,22 @@ static void runtime_resize(
 		const struct expr *made;
 		if (by_size) {
 			const struct expr *size = definer_element(definer, 3, i);
-			wanted[i] = n ? over(definer, expr_cast(arena, DTYPE_F64, size), real(definer, (double)n))
-			              : real(definer, 1);
+			wanted[i] =
+			        n ? over(definer, CAST(DTYPE_F64, size), real(definer, (double)n)) : real(definer, 1);
 			common = !common
 			        ? wanted[i]
 			        : expr2(definer, policy == NOT_LARGER ? SCALAR_min : SCALAR_max, wanted[i], common);
 			made = size;
-			right = times(definer, right,
-			        expr_cast(arena, DTYPE_F64, integer_between(definer, size, 0, (int64_t)1 << 40)));
+			right = times(
+			        definer, right, CAST(DTYPE_F64, integer_between(definer, size, 0, (int64_t)1 << 40)));
 		} else {
 			wanted[i] = runtime_float(definer, scales, i, 0, &right);
-			made = expr_cast(arena, DTYPE_I64,
+			made = CAST(DTYPE_I64,
 			        expr1(definer, SCALAR_floor,
-			                expr2(definer, SCALAR_mul, expr_number(arena, DTYPE_F32, (double)n),
-			                        definer_element(definer, scales, i))));
+			                MUL(NUMBER(DTYPE_F32, (double)n), definer_element(definer, scales, i))));
 		}
 		if (!by_size || policy == STRETCH)
-			right = times(
-			        definer, right, expr_cast(arena, DTYPE_F64, integer_is(definer, made, extents[d])));
+			right = times(definer, right, CAST(DTYPE_F64, integer_is(definer, made, extents[d])));
 		if (by_size && policy == STRETCH && n)
 			r->scale[d] = (double)extents[d] / (double)n;
 		r->begin_at[d] = region ? runtime_float(definer, 1, i, -0x1p32, &right) : real(definer, 0);
@@ -886,19 +863,16 @@ static void runtime_resize(
 		r->scale_at[d] = common;
 		const struct expr *made =
 		        plus(definer, times(definer, common, real(definer, (double)x->extents[d])), real(definer, 0.5));
-		right = times(definer, right,
-		        expr_cast(
-		                arena, DTYPE_F64, integer_is(definer, expr_cast(arena, DTYPE_I64, made), extents[d])));
+		right = times(definer, right, CAST(DTYPE_F64, integer_is(definer, CAST(DTYPE_I64, made), extents[d])));
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "%s%s that make the declared %s are right",
-	        by_size ? "sizes" : "scales", region ? " and a region" : "",
-	        definer_shape_text(definer, x->rank, extents));
+	REQUIRE(right, "%s%s that make the declared %s are right", by_size ? "sizes" : "scales",
+	        region ? " and a region" : "", definer_shape_text(definer, x->rank, extents));
 }
 
 void define_resize(struct definer *definer)
 {
 	const struct node *node = definer->node;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	struct range inside[MAX_RANK];
@@ -918,10 +892,8 @@ void define_resize(struct definer *definer)
 		else if (definition_elements(x) && extents[d]
 		        && !(extents[d] == x->extents[d] && r.scale[d] == 1 && r.begin[d] == 0 && r.end[d] == 1))
 			x = along(definer, &r, x, d, &inside[count++]);
-	const struct expr *y = expr_load(definer->arena, x, at);
+	const struct expr *y = LOAD(x, at);
 	if (r.coordinates == TF_CROP)
-		y = expr_select(definer->arena, inside, count, y,
-		        expr_number(definer->arena, x->type, (double)attribute_float(node, "extrapolation_value")));
-	definer_out_map(
-	        definer, 0, y->type == type ? y : expr_cast(definer->arena, type, expr1(definer, SCALAR_round, y)));
+		y = SELECT(inside, count, y, NUMBER(x->type, (double)attribute_float(node, "extrapolation_value")));
+	OUT(0, y->type == type ? y : CAST(type, expr1(definer, SCALAR_round, y)));
 }

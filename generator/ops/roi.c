@@ -1,6 +1,6 @@
 /* roi.c: regions of images, of one size each: RoiAlign samples them at places between elements, MaxRoiPool takes the
  * largest of whole ones. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -28,15 +28,8 @@ static void infer_regions(struct node *node, int columns, int64_t height, int64_
 /* The image that region r is of. */
 static const struct index *image_of(struct definer *definer, const struct expr *number, int64_t images)
 {
-	return index_value(definer->arena, expr_cast(definer->arena, DTYPE_I64, number), 0, images - 1);
+	return index_value(definer->arena, CAST(DTYPE_I64, number), 0, images - 1);
 }
-
-#define N(number) expr_number(definer->arena, type, number)
-#define ADD(x, y) expr2(definer, SCALAR_add, x, y)
-#define SUB(x, y) expr2(definer, SCALAR_sub, x, y)
-#define MUL(x, y) expr2(definer, SCALAR_mul, x, y)
-#define WHERE(a, b, c) expr3(definer, SCALAR_where, a, b, c)
-#define LESS(a, b) expr2(definer, SCALAR_less, a, b)
 
 /* ---- RoiAlign ---- */
 enum { HAS_PIXELS = 16 };
@@ -89,40 +82,37 @@ static void samples_of(struct definer *definer, struct definition *x, struct def
 	const int64_t extents[4] = { rois->extents[0], out, samples, 2 }, n = x->extents[2 + d];
 	const struct index *at[4], *own[2];
 	index_vars(arena, at, 4, extents);
-	const struct expr *scale = N((double)attribute_float(node, "spatial_scale")),
-	                  *offset = N(half_pixel(node) ? 0.5 : 0), *end[2];
+	const struct expr *scale = NUMBER(type, (double)attribute_float(node, "spatial_scale")),
+	                  *offset = NUMBER(type, half_pixel(node) ? 0.5 : 0), *end[2];
 	for (int side = 0; side < 2; side++) {
 		own[0] = at[0];
-		own[1] = index_constant(arena, 2 * side + 1 - d);
-		end[side] = SUB(MUL(expr_load(arena, rois, own), scale), offset);
+		own[1] = CONSTANT(2 * side + 1 - d);
+		end[side] = SUB(MUL(LOAD(rois, own), scale), offset);
 	}
 	const struct expr *size = SUB(end[1], end[0]);
 	if (!half_pixel(node))
-		size = expr2(definer, SCALAR_maximum, size, N(1));
-	size = expr2(definer, SCALAR_div, size, N((double)out));
-	const struct expr *cell = expr_cast(arena, type, expr_index(arena, at[1])),
-	                  *sample = expr_cast(arena, type, expr_index(arena, at[2]));
+		size = expr2(definer, SCALAR_maximum, size, NUMBER(type, 1));
+	size = DIV(size, NUMBER(type, (double)out));
+	const struct expr *cell = CAST(type, POSITION(at[1])), *sample = CAST(type, POSITION(at[2]));
 	const struct expr *place = ADD(ADD(end[0], MUL(cell, size)),
-	        expr2(definer, SCALAR_div, MUL(ADD(sample, N(0.5)), size), N((double)samples)));
-	const struct expr *outside = ADD(LESS(place, N(-1)), LESS(N((double)n), place));
-	place = expr2(definer, SCALAR_max, place, N(0));
-	const struct expr *low = expr2(definer, SCALAR_min, expr1(definer, SCALAR_floor, place), N((double)(n - 1)));
-	const struct expr *far = WHERE(LESS(low, N((double)(n - 1))), SUB(place, low), N(0));
+	        DIV(MUL(ADD(sample, NUMBER(type, 0.5)), size), NUMBER(type, (double)samples)));
+	const struct expr *outside = ADD(LESS(place, NUMBER(type, -1)), LESS(NUMBER(type, (double)n), place));
+	place = MAX(place, NUMBER(type, 0));
+	const struct expr *low = MIN(expr1(definer, SCALAR_floor, place), NUMBER(type, (double)(n - 1)));
+	const struct expr *far = WHERE(LESS(low, NUMBER(type, (double)(n - 1))), SUB(place, low), NUMBER(type, 0));
 	const struct range first = { at[3], 0, 1 };
-	const struct expr *weight = expr_select(arena, &first, 1, SUB(N(1), far), far),
-	                  *next = expr2(definer, SCALAR_min, ADD(low, N(1)), N((double)(n - 1)));
+	const struct expr *weight = SELECT(&first, 1, SUB(NUMBER(type, 1), far), far),
+	                  *next = MIN(ADD(low, NUMBER(type, 1)), NUMBER(type, (double)(n - 1)));
 	const char *side = d ? "across" : "down";
-	taps[0] = definer_map(definer, definer_name(definer, arena_printf(arena, "places_%s", side)), 4, extents,
-	        expr_cast(arena, DTYPE_I64, expr_select(arena, &first, 1, low, next)));
-	taps[1] = definer_map(definer, definer_name(definer, arena_printf(arena, "weights_%s", side)), 4, extents,
-	        WHERE(outside, N(0), weight));
+	taps[0] =
+	        PART(arena_printf(arena, "places_%s", side), 4, extents, CAST(DTYPE_I64, SELECT(&first, 1, low, next)));
+	taps[1] = PART(arena_printf(arena, "weights_%s", side), 4, extents, WHERE(outside, NUMBER(type, 0), weight));
 }
 
 void define_roi_align(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *rois = definer_in(definer, 1), *images = definer_in(definer, 2),
-	                  *taps[2][2];
+	struct definition *x = IN(0), *rois = IN(1), *images = IN(2), *taps[2][2];
 	enum dtype type = x->type;
 	const int64_t samples = attribute_int(definer->node, "sampling_ratio"), reduced[4] = { samples, samples, 2, 2 };
 	const struct index *at[MAX_RANK], *x_at[4];
@@ -130,24 +120,23 @@ void define_roi_align(struct definer *definer)
 	const struct expr *weight = NULL;
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0 || extents[0] == 0) {
-		definer_out_map(definer, 0, N(0));
+		OUT(0, NUMBER(type, 0));
 		return;
 	}
-	x_at[0] = image_of(definer, expr_load(arena, images, &at[0]), x->extents[0]);
+	x_at[0] = image_of(definer, LOAD(images, &at[0]), x->extents[0]);
 	x_at[1] = at[1];
 	for (int d = 0; d < 2; d++) {
 		samples_of(definer, x, rois, d, extents[2 + d], samples, taps[d]);
-		const struct index *own[4] = { at[0], at[2 + d], index_var(arena, 4 + d, samples),
-			index_var(arena, 6 + d, 2) };
-		x_at[2 + d] = index_value(arena, expr_load(arena, taps[d][0], own), 0, x->extents[2 + d] - 1);
-		const struct expr *w = expr_load(arena, taps[d][1], own);
+		const struct index *own[4] = { at[0], at[2 + d], VAR(4 + d, samples), VAR(6 + d, 2) };
+		x_at[2 + d] = index_value(arena, LOAD(taps[d][0], own), 0, x->extents[2 + d] - 1);
+		const struct expr *w = LOAD(taps[d][1], own);
 		weight = weight ? MUL(weight, w) : w;
 	}
 	bool max = is_max(definer->node);
 	struct definition *all = definer_reduction(definer, definer_name(definer, "samples"), 4, extents,
-	        max ? REDUCE_MAX : REDUCE_SUM, 4, reduced, NULL, MUL(expr_load(arena, x, x_at), weight));
-	const struct expr *y = expr_load(arena, all, at);
-	definer_out_map(definer, 0, max ? y : MUL(y, N(1 / (double)(samples * samples))));
+	        max ? REDUCE_MAX : REDUCE_SUM, 4, reduced, NULL, MUL(LOAD(x, x_at), weight));
+	const struct expr *y = LOAD(all, at);
+	OUT(0, max ? y : MUL(y, NUMBER(type, 1 / (double)(samples * samples))));
 }
 
 /* ---- MaxRoiPool ---- */
@@ -164,60 +153,53 @@ void infer_max_roi_pool(struct node *node)
 /* Half away from 0. */
 static const struct expr *rounded(struct definer *definer, enum dtype type, const struct expr *x)
 {
-	const struct expr *size = expr1(definer, SCALAR_floor, ADD(expr1(definer, SCALAR_abs, x), N(0.5)));
-	return WHERE(LESS(x, N(0)), expr1(definer, SCALAR_neg, size), size);
+	const struct expr *size = expr1(definer, SCALAR_floor, ADD(expr1(definer, SCALAR_abs, x), NUMBER(type, 0.5)));
+	return WHERE(LESS(x, NUMBER(type, 0)), expr1(definer, SCALAR_neg, size), size);
 }
 
 void define_max_roi_pool(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *rois = definer_in(definer, 1);
+	struct definition *x = IN(0), *rois = IN(1);
 	enum dtype type = x->type;
 	const struct index *at[MAX_RANK], *x_at[4];
 	int64_t extents[MAX_RANK];
-	const struct expr *scale = N((double)attribute_float(definer->node, "spatial_scale"));
+	const struct expr *scale = NUMBER(type, (double)attribute_float(definer->node, "spatial_scale"));
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0 || extents[0] == 0) {
-		definer_out_map(definer, 0, N(0));
+		OUT(0, NUMBER(type, 0));
 		return;
 	}
-	x_at[0] = image_of(definer, expr_load(arena, rois, (const struct index *[]){ at[0], index_constant(arena, 0) }),
-	        x->extents[0]);
+	x_at[0] = image_of(definer, LOAD(rois, (const struct index *[]){ at[0], CONSTANT(0) }), x->extents[0]);
 	x_at[1] = at[1];
 	struct range there[4], some[2];
 	for (int d = 0; d < 2; d++) { /* the first of a cell's rows, of its columns, and the one behind the last */
 		const int64_t own[2] = { extents[0], extents[2 + d] }, n = x->extents[2 + d];
-		const struct index *r = index_var(arena, 0, own[0]), *o = index_var(arena, 1, own[1]), *cut[2];
+		const struct index *r = VAR(0, own[0]), *o = VAR(1, own[1]), *cut[2];
 		const struct expr *end[2];
 		for (int side = 0; side < 2; side++)
 			end[side] = rounded(definer, type,
-			        MUL(expr_load(arena, rois,
-			                    (const struct index *[]){ r, index_constant(arena, 2 * side + 2 - d) }),
-			                scale));
-		const struct expr *size = expr2(definer, SCALAR_div,
-		        expr2(definer, SCALAR_maximum, ADD(SUB(end[1], end[0]), N(1)), N(1)), N((double)own[1]));
+			        MUL(LOAD(rois, (const struct index *[]){ r, CONSTANT(2 * side + 2 - d) }), scale));
+		const struct expr *size =
+		        DIV(expr2(definer, SCALAR_maximum, ADD(SUB(end[1], end[0]), NUMBER(type, 1)), NUMBER(type, 1)),
+		                NUMBER(type, (double)own[1]));
 		for (int side = 0; side < 2; side++) {
-			const struct expr *number =
-			        expr_cast(arena, type, expr_index(arena, index_plus(arena, o, side)));
+			const struct expr *number = CAST(type, POSITION(PLUS(o, side)));
 			const struct expr *edge = expr1(definer, side ? SCALAR_ceil : SCALAR_floor, MUL(number, size));
-			edge = expr2(
-			        definer, SCALAR_min, expr2(definer, SCALAR_max, ADD(edge, end[0]), N(0)), N((double)n));
+			edge = MIN(MAX(ADD(edge, end[0]), NUMBER(type, 0)), NUMBER(type, (double)n));
 			const char *name = arena_printf(arena, "%s_%s", side ? "to" : "from", d ? "across" : "down");
-			struct definition *made = definer_map(
-			        definer, definer_name(definer, name), 2, own, expr_cast(arena, DTYPE_I64, edge));
-			cut[side] = index_value(
-			        arena, expr_load(arena, made, (const struct index *[]){ at[0], at[2 + d] }), 0, n);
+			struct definition *made = PART(name, 2, own, CAST(DTYPE_I64, edge));
+			cut[side] = index_value(arena, LOAD(made, (const struct index *[]){ at[0], at[2 + d] }), 0, n);
 		}
-		x_at[2 + d] = index_var(arena, 4 + d, n);
-		there[2 * d] = (struct range){ index_add(arena, x_at[2 + d], index_scale(arena, cut[0], -1)), 0, n };
-		there[2 * d + 1] =
-		        (struct range){ index_add(arena, x_at[2 + d], index_scale(arena, cut[1], -1)), -n, 0 };
-		some[d] = (struct range){ index_add(arena, cut[0], index_scale(arena, cut[1], -1)), -n, 0 };
+		x_at[2 + d] = VAR(4 + d, n);
+		there[2 * d] = (struct range){ SUM(x_at[2 + d], SCALE(cut[0], -1)), 0, n };
+		there[2 * d + 1] = (struct range){ SUM(x_at[2 + d], SCALE(cut[1], -1)), -n, 0 };
+		some[d] = (struct range){ SUM(cut[0], SCALE(cut[1], -1)), -n, 0 };
 	}
 	/* A cell without an element is 0. */
 	struct definition *most = definer_reduction(definer, definer->node->out[0]->name, 4, extents, REDUCE_MAX, 2,
-	        &x->extents[2], expr_select(arena, some, 2, N(-INFINITY), N(0)),
-	        expr_select(arena, there, 4, expr_load(arena, x, x_at), N(-INFINITY)));
+	        &x->extents[2], SELECT(some, 2, NUMBER(type, -INFINITY), NUMBER(type, 0)),
+	        SELECT(there, 4, LOAD(x, x_at), NUMBER(type, -INFINITY)));
 	chain_terms(most);
 	definer_out(definer, 0, most);
 }

@@ -1,6 +1,6 @@
 /* running.c: CumSum and CumProd: each element with all before it.  The axis is an operand; where it comes at run time,
  * every axis is run along and the operand picks one. */
-#include "ops/ops.h"
+#include "ops/words.h"
 
 void infer_running(struct node *node)
 {
@@ -22,21 +22,20 @@ void infer_running(struct node *node)
 
 static struct definition *run_along(struct definer *definer, const char *name, int axis, enum reduce reduce)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct index *at[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK];
 	bool exclusive = attribute_int(definer->node, "exclusive"), reverse = attribute_int(definer->node, "reverse");
 	int rank = definer_shape(definer, 0, extents, at);
-	x = definer_there(definer, x, definer->node->in[0]->dims[axis].count, axis,
-	        expr_number(arena, x->type, reduce == REDUCE_PROD));
+	x = definer_there(
+	        definer, x, definer->node->in[0]->dims[axis].count, axis, NUMBER(x->type, reduce == REDUCE_PROD));
 	int64_t last = extents[axis] - 1, terms = exclusive && last >= 0 ? last : last + 1;
-	const struct index *term = index_var(arena, rank, terms), *place = index_plus(arena, term, exclusive);
-	at[axis] = reverse ? index_plus(arena, index_scale(arena, term, -1), last) : term;
-	to[axis] = expr_index(arena, reverse ? index_plus(arena, index_scale(arena, place, -1), last) : place);
+	const struct index *term = VAR(rank, terms), *place = PLUS(term, exclusive);
+	at[axis] = reverse ? PLUS(SCALE(term, -1), last) : term;
+	to[axis] = POSITION(reverse ? PLUS(SCALE(place, -1), last) : place);
 	return definer_scatter(definer, name, rank, extents, reduce, true, to, 1, &terms, NULL,
-	        terms > 0 ? expr_load(arena, x, at) : expr_number(arena, x->type, 0));
+	        terms > 0 ? LOAD(x, at) : NUMBER(x->type, 0));
 }
 
 void define_running(struct definer *definer)
@@ -55,19 +54,16 @@ void define_running(struct definer *definer)
 		        run_along(definer, name, axis ? (int)node_axis(definer->node, *axis, rank) : 0, reduce));
 		return;
 	}
-	struct definition *told = definer_in(definer, 1);
-	const struct expr *value = expr_cast(arena, DTYPE_I64, definer_load(definer, told, 0, NULL)),
-	                  *zero = expr_integer(arena, DTYPE_I64, 0), *body = NULL;
-	value = expr2(definer, SCALAR_add, value,
-	        expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, value, zero),
-	                expr_integer(arena, DTYPE_I64, rank)));
-	value = expr2(
-	        definer, SCALAR_min, expr2(definer, SCALAR_max, value, zero), expr_integer(arena, DTYPE_I64, rank - 1));
+	struct definition *told = IN(1);
+	const struct expr *value = CAST(DTYPE_I64, definer_load(definer, told, 0, NULL)), *zero = WHOLE(DTYPE_I64, 0),
+	                  *body = NULL;
+	value = ADD(value, MUL(LESS(value, zero), WHOLE(DTYPE_I64, rank)));
+	value = MIN(MAX(value, zero), WHOLE(DTYPE_I64, rank - 1));
 	const struct range is = { index_value(arena, value, 0, rank - 1), 0, 1 };
 	for (int d = rank - 1; d >= 0; d--) {
-		const struct expr *along = expr_load(arena,
+		const struct expr *along = LOAD(
 		        run_along(definer, definer_name(definer, arena_printf(arena, "along_%d", d)), d, reduce), at);
-		body = body ? expr_select(arena, &(struct range){ is.at, d, d + 1 }, 1, along, body) : along;
+		body = body ? SELECT(&(struct range){ is.at, d, d + 1 }, 1, along, body) : along;
 	}
-	definer_out_map(definer, 0, body);
+	OUT(0, body);
 }

@@ -1,7 +1,7 @@
 /* scatter.c: elements at indices that are data: ScatterElements (Scatter), ScatterND, TensorScatter, MaxUnpool.  A
  * negative index counts from the end.  One outside the data is refused, where it is constant at once, else by a check;
  * and what it stands for goes nowhere, so that nothing outside is ever written. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 /* What becomes of an element and what comes to it. */
@@ -46,11 +46,8 @@ static void same_dims(const struct node *node, int i, int rank, const struct dim
 /* The place that an index names: below 0 it counts from the end. */
 static const struct expr *place(struct definer *definer, const struct expr *index, const struct dim *dim)
 {
-	struct arena *arena = definer->arena;
-	index = expr_cast(arena, DTYPE_I64, index);
-	return expr2(definer, SCALAR_add, index,
-	        expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, expr_integer(arena, DTYPE_I64, 0)),
-	                definer_dim(definer, dim)));
+	index = CAST(DTYPE_I64, index);
+	return ADD(index, MUL(LESS(index, WHOLE(DTYPE_I64, 0)), definer_dim(definer, dim)));
 }
 
 /* The place of an update that is there along that dim; any other goes nowhere. */
@@ -59,9 +56,7 @@ static const struct expr *if_there(
 {
 	return !dim->count
 	        ? place
-	        : expr3(definer, SCALAR_where,
-	                expr_load(definer->arena, definer_mask(definer, dim->count, dim->extent, DTYPE_I64), &term),
-	                place, integer(definer, -1));
+	        : WHERE(LOAD(definer_mask(definer, dim->count, dim->extent, DTYPE_I64), &term), place, I(-1));
 }
 
 /* ---- ScatterElements: y[at[i, j], j] = updates[i, j] ---- */
@@ -90,9 +85,7 @@ void infer_scatter_elements(struct node *node)
 
 void define_scatter_elements(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1),
-	                  *updates = definer_in(definer, 2);
+	struct definition *x = IN(0), *indices = IN(1), *updates = IN(2);
 	const struct index *at[MAX_RANK], *term[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], terms[MAX_RANK];
@@ -102,19 +95,19 @@ void define_scatter_elements(struct definer *definer)
 	for (int d = 0; d < rank;
 	        d++) { /* along a dimension that all of the data have, elements know nothing of each other */
 		bool whole = d != axis && indices->extents[d] == extents[d] && told[d].count == dims[d].count;
-		term[d] = whole ? at[d] : index_var(arena, rank + count, indices->extents[d]);
+		term[d] = whole ? at[d] : VAR(rank + count, indices->extents[d]);
 		if (whole)
 			continue;
 		terms[count++] = indices->extents[d];
-		to[d] = expr_index(arena, term[d]);
+		to[d] = POSITION(term[d]);
 	}
 	definer_require_index(definer, -1, axis);
-	to[axis] = place(definer, expr_load(arena, indices, term), &dims[axis]);
+	to[axis] = place(definer, LOAD(indices, term), &dims[axis]);
 	for (int d = 0; d < rank; d++)
 		if (to[d])
 			to[axis] = if_there(definer, &told[d], term[d], to[axis]);
-	definer_out_scatter(definer, 0, reduction_of(definer->node), to, count, terms, expr_load(arena, x, at),
-	        expr_load(arena, updates, term));
+	definer_out_scatter(
+	        definer, 0, reduction_of(definer->node), to, count, terms, LOAD(x, at), LOAD(updates, term));
 }
 
 /* ---- ScatterND: the last dimension of the indices is a place in the first `count` dimensions of data ---- */
@@ -155,28 +148,26 @@ void infer_scatter_nd(struct node *node)
 
 void define_scatter_nd(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1),
-	                  *updates = definer_in(definer, 2);
+	struct definition *x = IN(0), *indices = IN(1), *updates = IN(2);
 	const struct index *at[MAX_RANK], *index_at[MAX_RANK], *update_at[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], terms[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at), rows = indices->rank - 1, count = count_of(definer->node);
 	for (int r = 0; r < rows; r++) {
 		terms[r] = indices->extents[r];
-		index_at[r] = update_at[r] = index_var(arena, rank + r, terms[r]);
+		index_at[r] = update_at[r] = VAR(rank + r, terms[r]);
 	}
 	for (int d = count; d < rank; d++)
 		update_at[rows + d - count] = at[d];
 	for (int d = 0; d < count; d++) {
 		definer_require_index(definer, d, d);
-		index_at[rows] = index_constant(arena, d);
-		to[d] = place(definer, expr_load(arena, indices, index_at), &definer->node->in[0]->dims[d]);
+		index_at[rows] = CONSTANT(d);
+		to[d] = place(definer, LOAD(indices, index_at), &definer->node->in[0]->dims[d]);
 	}
 	for (int r = 0; r < rows; r++)
 		to[0] = if_there(definer, &definer->node->in[1]->dims[r], index_at[r], to[0]);
-	definer_out_scatter(definer, 0, reduction_of(definer->node), to, rows, terms, expr_load(arena, x, at),
-	        expr_load(arena, updates, update_at));
+	definer_out_scatter(
+	        definer, 0, reduction_of(definer->node), to, rows, terms, LOAD(x, at), LOAD(updates, update_at));
 }
 
 /* ---- TensorScatter: the rows of a cache from write_indices[batch] on ---- */
@@ -224,16 +215,13 @@ void infer_tensor_scatter(struct node *node)
  * from the first. */
 static void require_rows(struct definer *definer, const struct dim *have, const struct dim *rows)
 {
-	struct definition *from = is_circular(definer->node) ? NULL : definer_in(definer, 2);
-	const struct index *row = index_var(definer->arena, 0, from ? from->extents[0] : 1);
-	const struct expr *at = from ? expr_load(definer->arena, from, &row) : integer(definer, 0);
-	const struct expr *ends = integer_kept(definer, "ends",
-	        integer_of(definer, SCALAR_add,
-	                integer_of(definer, SCALAR_sub, definer_dim(definer, have), definer_dim(definer, rows)),
-	                integer(definer, 1)));
+	struct definition *from = is_circular(definer->node) ? NULL : IN(2);
+	const struct index *row = VAR(0, from ? from->extents[0] : 1);
+	const struct expr *at = from ? LOAD(from, &row) : I(0);
+	const struct expr *ends = integer_kept(
+	        definer, "ends", I_ADD(I_SUB(definer_dim(definer, have), definer_dim(definer, rows)), I(1)));
 	definer_require(definer, EXIT_INVALID, from != NULL, from ? from->extents : NULL,
-	        integer_of(definer, SCALAR_and, integer_of(definer, SCALAR_less, integer(definer, -1), at),
-	                integer_of(definer, SCALAR_less, at, ends)),
+	        I_AND(I_LESS(I(-1), at), I_LESS(at, ends)),
 	        "a row at run time is not one from which all that come fit");
 }
 
@@ -244,7 +232,7 @@ static void write_rows(
 	const struct dim *rows = &definer->node->in[1]->dims[axis];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
-	const struct index *term = index_var(definer->arena, rank, rows->extent);
+	const struct index *term = VAR(rank, rows->extent);
 	to[axis] = if_there(definer, rows, term, to[axis]);
 	struct definition *written = definer_scatter(definer, definer->node->out[0]->name, rank, extents, REDUCE_LAST,
 	        false, to, 1, &rows->extent, start, row);
@@ -255,39 +243,36 @@ static void write_rows(
 
 void define_tensor_scatter(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in_stored(definer, 0), *update = definer_in_stored(definer, 1),
-	                  *from = definer_in(definer, 2);
+	struct definition *x = definer_in_stored(definer, 0), *update = definer_in_stored(definer, 1), *from = IN(2);
 	const struct index *at[MAX_RANK], *term[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], terms[1];
 	int rank = definer_shape(definer, 0, extents, at), axis = cache_axis(definer->node);
 	memcpy(term, at, (size_t)rank * sizeof *at);
 	terms[0] = update->extents[axis];
-	term[axis] = index_var(arena, rank, terms[0]);
-	to[axis] = expr_index(arena, term[axis]);
+	term[axis] = VAR(rank, terms[0]);
+	to[axis] = POSITION(term[axis]);
 	if (from)
-		to[axis] = expr2(definer, SCALAR_add, expr_load(arena, from, at), to[axis]);
+		to[axis] = ADD(LOAD(from, at), to[axis]);
 	const struct dim *have = &definer->node->in[0]->dims[axis], *rows = &definer->node->in[1]->dims[axis];
 	bool counted = have->count || rows->count;
 	if (counted)
 		require_rows(definer, have, rows);
 	if (from && !is_circular(definer->node) && !counted) { /* a circle has a place for every row */
-		const struct index *row = index_var(arena, 0, from->extents[0]);
-		definer_require_within(definer, EXIT_INVALID, 1, from->extents, expr_load(arena, from, &row), 0,
+		const struct index *row = VAR(0, from->extents[0]);
+		definer_require_within(definer, EXIT_INVALID, 1, from->extents, LOAD(from, &row), 0,
 		        extents[axis] - terms[0],
 		        "a row at run time is not in [0, %" PRId64 "], from which %" PRId64 " rows fit",
 		        extents[axis] - terms[0], terms[0]);
 	}
 	if (from && is_circular(definer->node) && extents[axis])
 		to[axis] = expr2(definer, SCALAR_mod, to[axis], definer_dim(definer, have));
-	write_rows(definer, to, axis, expr_load(arena, x, at), expr_load(arena, update, term));
+	write_rows(definer, to, axis, LOAD(x, at), LOAD(update, term));
 }
 
 /* ---- Concat(past, new rows), of a past that lies in a buffer with room for them: they are written behind it ---- */
 void define_appended(struct definer *definer, int axis)
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	struct definition *cache = definer_cache(definer, node->in[0]), *rows = definer_in_stored(definer, 1);
 	const struct index *at[MAX_RANK], *term[MAX_RANK];
@@ -295,10 +280,9 @@ void define_appended(struct definer *definer, int axis)
 	int64_t extents[MAX_RANK], terms[1] = { rows->extents[axis] };
 	int rank = definer_shape(definer, 0, extents, at);
 	memcpy(term, at, (size_t)rank * sizeof *at);
-	term[axis] = index_var(arena, rank, terms[0]);
-	to[axis] = expr2(
-	        definer, SCALAR_add, definer_dim(definer, &node->in[0]->dims[axis]), expr_index(arena, term[axis]));
-	write_rows(definer, to, axis, expr_load(arena, cache, at), expr_load(arena, rows, term));
+	term[axis] = VAR(rank, terms[0]);
+	to[axis] = ADD(definer_dim(definer, &node->in[0]->dims[axis]), POSITION(term[axis]));
+	write_rows(definer, to, axis, LOAD(cache, at), LOAD(rows, term));
 }
 
 /* ---- MaxUnpool: what MaxPool left, back at the offsets that it told; elsewhere 0 ---- */
@@ -368,41 +352,37 @@ void infer_max_unpool(struct node *node)
 void define_max_unpool(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *offsets = definer_in(definer, 1);
+	struct definition *x = IN(0), *offsets = IN(1);
 	struct dim dims[MAX_RANK];
 	const struct index *term[MAX_RANK], *told[MAX_RANK], *own[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], from[MAX_RANK], total = 1;
 	int rank = definer_shape(definer, 0, extents, NULL);
 	unpooled(definer->node, dims);
-	const struct expr *right = integer(definer, 1);
+	const struct expr *right = I(1);
 	for (int64_t d = 0; d < definer_elements(definer, 2); d++) /* where it comes at run time: as declared */
-		right = integer_of(
-		        definer, SCALAR_and, right, integer_is(definer, definer_element(definer, 2, d), extents[d]));
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "an output_shape as declared, %s, is right",
-	        definer_shape_text(definer, rank, extents));
+		right = I_AND(right, integer_is(definer, definer_element(definer, 2, d), extents[d]));
+	REQUIRE(right, "an output_shape as declared, %s, is right", definer_shape_text(definer, rank, extents));
 	for (int d = 0; d < rank; d++) {
 		from[d] = dims[d].extent;
 		total *= from[d];
-		term[d] = index_var(arena, rank + d, x->extents[d]);
+		term[d] = VAR(rank + d, x->extents[d]);
 	}
 	if (!total) {
-		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
+		OUT(0, NUMBER(x->type, 0));
 		return;
 	}
 	index_vars(arena, own, rank, x->extents);
-	definer_require_within(definer, EXIT_INVALID, rank, x->extents, expr_load(arena, offsets, own), 0, total - 1,
+	definer_require_within(definer, EXIT_INVALID, rank, x->extents, LOAD(offsets, own), 0, total - 1,
 	        "an offset at run time is not in [0, %" PRId64 "]", total - 1);
 	/* Outside in all, on either side, is outside in the first dimension. */
-	const struct expr *offset = expr2(definer, SCALAR_min,
-	        expr_cast(arena, DTYPE_U64, expr_load(arena, offsets, term)), expr_integer(arena, DTYPE_U64, total));
-	const struct index *flat = index_value(arena, expr_cast(arena, DTYPE_I64, offset), 0, total);
+	const struct expr *offset = MIN(CAST(DTYPE_U64, LOAD(offsets, term)), WHOLE(DTYPE_U64, total));
+	const struct index *flat = index_value(arena, CAST(DTYPE_I64, offset), 0, total);
 	int64_t step = total;
 	for (int d = 0; d < rank; d++) {
 		step /= from[d];
-		told[d] = index_div(arena, flat, step);
-		to[d] = expr_index(arena, d ? index_mod(arena, told[d], from[d]) : told[d]);
+		told[d] = QUOTIENT(flat, step);
+		to[d] = POSITION(d ? REST(told[d], from[d]) : told[d]);
 	}
-	definer_out_scatter(definer, 0, REDUCE_LAST, to, rank, x->extents, expr_number(arena, x->type, 0),
-	        expr_load(arena, x, term));
+	definer_out_scatter(definer, 0, REDUCE_LAST, to, rank, x->extents, NUMBER(x->type, 0), LOAD(x, term));
 }

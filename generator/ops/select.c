@@ -1,5 +1,5 @@
 /* select.c: ingot.Select, one of two tensors of one rank, by a condition that comes at run time. */
-#include "ops/ops.h"
+#include "ops/words.h"
 
 /* Whether the condition decides how many elements there are. */
 static bool is_joined(struct dim yes, struct dim no) { return yes.extent != no.extent || yes.count != no.count; }
@@ -74,17 +74,17 @@ void infer_select(struct node *node)
 static const struct expr *of_branch(
         struct definer *definer, int i, int rank, const int64_t *extents, const struct index *const *at)
 {
-	struct definition *x = definer_in(definer, i);
+	struct definition *x = IN(i);
 	struct range there[MAX_RANK];
 	int count = 0;
 	for (int d = 0; d < rank; d++) {
 		if (x->extents[d] == 0)
-			return expr_number(definer->arena, x->type, 0);
+			return NUMBER(x->type, 0);
 		if (x->extents[d] < extents[d])
 			there[count++] = (struct range){ at[d], 0, x->extents[d] };
 	}
 	const struct expr *load = definer_load(definer, x, rank, at);
-	return count ? expr_select(definer->arena, there, count, load, expr_number(definer->arena, x->type, 0)) : load;
+	return count ? SELECT(there, count, load, NUMBER(x->type, 0)) : load;
 }
 
 /* What is inlined of the one that is not chosen is not computed. */
@@ -95,8 +95,7 @@ void define_select(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *condition =
-	        expr_cast(arena, DTYPE_I64, definer_load(definer, definer_in(definer, 0), 0, NULL));
+	const struct expr *condition = CAST(DTYPE_I64, definer_load(definer, IN(0), 0, NULL));
 	struct range chosen = { index_value(arena, condition, 0, UINT8_MAX), 1,
 		UINT8_MAX + 1 }; /* a bool of the caller may be any byte */
 	for (int d = 0, in = 3, out = 1; d < rank; d++) {
@@ -105,10 +104,8 @@ void define_select(struct definer *definer)
 			continue;
 		for (int i = 1; i < 3; i++)
 			many[i] = node->in[i]->dims[d].count ? definer_element(definer, in++, 0)
-			                                     : integer(definer, node->in[i]->dims[d].extent);
-		definer_out_map(definer, out++, expr_select(arena, &chosen, 1, many[1], many[2]));
+			                                     : I(node->in[i]->dims[d].extent);
+		OUT(out++, SELECT(&chosen, 1, many[1], many[2]));
 	}
-	definer_out_map(definer, 0,
-	        expr_select(arena, &chosen, 1, of_branch(definer, 1, rank, extents, at),
-	                of_branch(definer, 2, rank, extents, at)));
+	OUT(0, SELECT(&chosen, 1, of_branch(definer, 1, rank, extents, at), of_branch(definer, 2, rank, extents, at)));
 }

@@ -1,7 +1,7 @@
 /* shapes.c: the same elements elsewhere: Identity, Reshape, Flatten, Squeeze, Unsqueeze, Transpose,
  * Expand (parts of tensors: slices.c, parts.c).  Each is a map whose body is one load; all that differs is the index.
  */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 /* ---- Identity: the same definition under another name ---- */
@@ -28,26 +28,23 @@ void node_hands_on(struct node *node, struct tensor *tensor)
 	node->ins = 1;
 }
 
-void define_identity(struct definer *definer) { definer_out(definer, 0, definer_in(definer, 0)); }
+void define_identity(struct definer *definer) { definer_out(definer, 0, IN(0)); }
 
 /* ---- Reshape, Flatten, Squeeze, Unsqueeze: equal row-major offsets ---- */
 /* -1 beside numbers that may not divide what is there. */
 static void require_division(struct definer *definer)
 {
 	const struct tensor *tensors[2] = { definer->node->in[0], definer->node->out[0] };
-	const struct expr *elements[2] = { integer(definer, 1), integer(definer, 1) };
+	const struct expr *elements[2] = { I(1), I(1) };
 	bool divides = true;
 	for (int i = 0; i < 2; i++)
 		for (int d = 0; d < tensors[i]->rank; d++) {
-			elements[i] = integer_of(
-			        definer, SCALAR_mul, elements[i], definer_dim(definer, &tensors[i]->dims[d]));
+			elements[i] = I_MUL(elements[i], definer_dim(definer, &tensors[i]->dims[d]));
 			divides &=
 			        i == 0 || !tensors[i]->dims[d].count || !size_may_not_divide(tensors[i]->dims[d].count);
 		}
 	if (!divides)
-		definer_require(definer, EXIT_INVALID, 0, NULL,
-		        integer_of(definer, SCALAR_equal, elements[0], elements[1]),
-		        "the elements do not divide into the shape");
+		REQUIRE(I_EQUAL(elements[0], elements[1]), "the elements do not divide into the shape");
 }
 
 /* Which element of a dense tensor of `actual` extents, within `extents`, lies there. */
@@ -55,11 +52,8 @@ static void unflatten(struct definer *definer, const struct expr *flat, int rank
         const struct expr *const *actual, const struct index **at)
 {
 	for (int d = rank - 1; d >= 0; d--) {
-		const struct expr *next = d ? integer_of(definer, SCALAR_div, flat, actual[d]) : NULL;
-		at[d] = definer_index(definer,
-		        d ? integer_of(definer, SCALAR_sub, flat, integer_of(definer, SCALAR_mul, next, actual[d]))
-		          : flat,
-		        0, extents[d] - 1);
+		const struct expr *next = d ? I_DIV(flat, actual[d]) : NULL;
+		at[d] = definer_index(definer, d ? I_SUB(flat, I_MUL(next, actual[d])) : flat, 0, extents[d] - 1);
 		flat = next;
 	}
 }
@@ -82,7 +76,7 @@ static void actual_offsets(struct definer *definer, const struct index *const *a
 /* With an operand that comes at run time it is a map of its own, however little that does: its check belongs to it. */
 static void define_same_offsets(struct definer *definer)
 {
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
@@ -95,7 +89,7 @@ static void define_same_offsets(struct definer *definer)
 		return;
 	}
 	if (definition_elements(x) == 0) {
-		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
+		OUT(0, NUMBER(x->type, 0));
 		return;
 	}
 	if (reshape_stays(definer->node->in[0], definer->node->out[0]))
@@ -103,7 +97,7 @@ static void define_same_offsets(struct definer *definer)
 		        definer->arena, index_flatten(definer->arena, rank, at, extents), x->rank, x->extents, x_at);
 	else
 		actual_offsets(definer, at, x_at);
-	definer_out_map(definer, 0, expr_load(definer->arena, x, x_at));
+	OUT(0, LOAD(x, x_at));
 }
 
 /* Numbers of a shape with 0 (kept) and -1 (what is left) resolved as far as the data's dims are known. */
@@ -166,33 +160,29 @@ static struct tensor *size_of_reshaped(const struct node *node, int d)
 static void resolve_late(struct definer *definer, int input, int rank, int x_rank, const struct expr *const *x,
         const struct expr **numbers, const struct expr **right)
 {
-	const struct expr *none = integer(definer, 0), *all = integer(definer, 1), *others = all, *open = none,
-	                  *made = all;
+	const struct expr *none = I(0), *all = I(1), *others = all, *open = none, *made = all;
 	bool zero_is_zero = attribute_int(definer->node, "allowzero") != 0;
 	for (int d = 0; d < x_rank; d++)
-		all = integer_of(definer, SCALAR_mul, all, x[d]);
+		all = I_MUL(all, x[d]);
 	for (int d = 0; d < rank; d++) {
 		const struct expr *number = definer_element(definer, input, d),
 		                  *is_open = integer_is(definer, number, -1);
 		numbers[d] = zero_is_zero || d >= x_rank
 		        ? number
 		        : integer_where(definer, integer_is(definer, number, 0), x[d], number);
-		open = integer_of(definer, SCALAR_add, open, is_open);
-		others = integer_of(
-		        definer, SCALAR_mul, others, integer_where(definer, is_open, integer(definer, 1), numbers[d]));
+		open = I_ADD(open, is_open);
+		others = I_MUL(others, integer_where(definer, is_open, I(1), numbers[d]));
 	}
-	const struct expr *left = integer_kept(definer, "left",
-	        integer_where(
-	                definer, integer_is(definer, others, 0), none, integer_of(definer, SCALAR_div, all, others)));
-	*right = integer_of(definer, SCALAR_less, open, integer(definer, 2));
+	const struct expr *left = integer_kept(
+	        definer, "left", integer_where(definer, integer_is(definer, others, 0), none, I_DIV(all, others)));
+	*right = I_LESS(open, I(2));
 	for (int d = 0; d < rank; d++) {
 		numbers[d] = integer_kept(definer, "number",
 		        integer_where(definer, integer_is(definer, numbers[d], -1), left, numbers[d]));
-		*right = integer_of(
-		        definer, SCALAR_and, *right, integer_of(definer, SCALAR_less_equal, none, numbers[d]));
-		made = integer_of(definer, SCALAR_mul, made, numbers[d]);
+		*right = I_AND(*right, integer_of(definer, SCALAR_less_equal, none, numbers[d]));
+		made = I_MUL(made, numbers[d]);
 	}
-	*right = integer_of(definer, SCALAR_and, *right, integer_of(definer, SCALAR_equal, made, all));
+	*right = I_AND(*right, I_EQUAL(made, all));
 }
 
 void infer_size_reshape(struct node *node) { infer_as_size(node, 1, 1 + MAX_RANK); }
@@ -209,7 +199,7 @@ void define_size_reshape(struct definer *definer)
 	int64_t at = attribute_int(definer->node, "at");
 	if (at < 0 || at >= rank)
 		node_invalid(definer->node, "dimension %" PRId64 " of %d", at, rank);
-	definer_out_map(definer, 0, numbers[at]);
+	OUT(0, numbers[at]);
 }
 
 /* A shape that is known as sizes: what they are at most, for the dims of the bound. */
@@ -273,18 +263,16 @@ static void require_sizes(struct definer *definer)
 		x[d] = definer_dim(definer, &tensor->dims[d]);
 	resolve_late(definer, 1, y->rank, tensor->rank, x, numbers, &right);
 	for (int d = 0; d < y->rank; d++)
-		right = integer_of(definer, SCALAR_and, right,
-		        integer_of(definer, SCALAR_equal, numbers[d], definer_dim(definer, &y->dims[d])));
+		right = I_AND(right, I_EQUAL(numbers[d], definer_dim(definer, &y->dims[d])));
 	definer_require_dims(definer);
-	definer_require(definer, EXIT_INVALID, 0, NULL, right,
-	        "the shape at run time does not make the declared one of the data");
+	REQUIRE(right, "the shape at run time does not make the declared one of the data");
 }
 
 /* Each number is the declared extent, 0 for that of the data, or -1, once, for what is left. */
 static void require_shape(struct definer *definer)
 {
-	const struct definition *x = definer_in(definer, 0);
-	const struct expr *all = integer(definer, 1), *left = integer(definer, 0);
+	const struct definition *x = IN(0);
+	const struct expr *all = I(1), *left = I(0);
 	bool zero_is_zero = attribute_int(definer->node, "allowzero") != 0;
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
@@ -292,22 +280,21 @@ static void require_shape(struct definer *definer)
 		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 1), rank);
 	for (int d = 0; d < rank; d++) {
-		const struct expr *number = definer_element(definer, 1, d), *is = integer(definer, 0);
+		const struct expr *number = definer_element(definer, 1, d), *is = I(0);
 		int64_t others = 1;
 		for (int k = 0; k < rank; k++)
 			others *= k == d ? 1 : extents[k];
 		if (zero_is_zero || extents[d])
-			is = integer_of(definer, SCALAR_or, is, integer_is(definer, number, extents[d]));
+			is = I_OR(is, integer_is(definer, number, extents[d]));
 		if (!zero_is_zero && d < x->rank && x->extents[d] == extents[d])
-			is = integer_of(definer, SCALAR_or, is, integer_is(definer, number, 0));
+			is = I_OR(is, integer_is(definer, number, 0));
 		if (others || (extents[d] == 0 && !zero_is_zero))
-			is = integer_of(definer, SCALAR_or, is, integer_is(definer, number, -1));
-		left = integer_of(definer, SCALAR_add, left, integer_is(definer, number, -1));
-		all = integer_of(definer, SCALAR_and, all, is);
+			is = I_OR(is, integer_is(definer, number, -1));
+		left = I_ADD(left, integer_is(definer, number, -1));
+		all = I_AND(all, is);
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL,
-	        integer_of(definer, SCALAR_and, all, integer_of(definer, SCALAR_less, left, integer(definer, 2))),
-	        "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
+	REQUIRE(I_AND(all, I_LESS(left, I(2))), "the shape at run time is not %s, the declared one",
+	        definer_shape_text(definer, rank, extents));
 }
 
 void define_reshape(struct definer *definer)
@@ -409,32 +396,30 @@ static void require_axes(
         struct definer *definer, int rank, const int64_t *with, int rank_without, const int64_t *without)
 {
 	const struct node *node = definer->node;
-	const struct expr *all = integer(definer, 1);
+	const struct expr *all = I(1);
 	int64_t count = definer_elements(definer, 1);
 	int other = 0;
 	if (count != rank - rank_without)
 		node_invalid(node, "%" PRId64 " axes between %d and %d dimensions", count, rank, rank_without);
 	for (int d = 0; d <= rank; d++) {
-		const struct expr *named = integer(definer, 0);
+		const struct expr *named = I(0);
 		int ones = 0;
 		for (; d < rank && with[d] == 1; d++, ones++)
 			for (int64_t i = 0; i < count; i++)
 				for (int from = 0; from < 2; from++)
-					named = integer_of(definer, SCALAR_add, named,
+					named = I_ADD(named,
 					        integer_is(definer, definer_element(definer, 1, i), d - from * rank));
 		for (; other < rank_without && without[other] == 1; other++)
 			ones--;
 		if (ones < 0
 		        || (d < rank ? other == rank_without || with[d] != without[other++] : other < rank_without))
 			node_invalid(node, "no axes lead from %s to %s, which is declared",
-			        definer_shape_text(
-			                definer, definer_in(definer, 0)->rank, definer_in(definer, 0)->extents),
+			        definer_shape_text(definer, IN(0)->rank, IN(0)->extents),
 			        definer_shape_text(
 			                definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
-		all = integer_of(definer, SCALAR_and, all, integer_is(definer, named, ones));
+		all = I_AND(all, integer_is(definer, named, ones));
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, all,
-	        "the axes at run time do not make %s of the data, the declared shape",
+	REQUIRE(all, "the axes at run time do not make %s of the data, the declared shape",
 	        definer_shape_text(definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
 }
 
@@ -473,7 +458,7 @@ void infer_squeeze(struct node *node)
 
 void define_squeeze(struct definer *definer)
 {
-	const struct definition *x = definer_in(definer, 0);
+	const struct definition *x = IN(0);
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
 	if (axes_come_late(definer->node))
@@ -506,7 +491,7 @@ void infer_unsqueeze(struct node *node)
 
 void define_unsqueeze(struct definer *definer)
 {
-	const struct definition *x = definer_in(definer, 0);
+	const struct definition *x = IN(0);
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
 	if (axes_come_late(definer->node))
@@ -555,7 +540,7 @@ void define_transpose(struct definer *definer)
 	permutation(definer->node, rank, perm);
 	for (int d = 0; d < rank; d++)
 		x_at[perm[d]] = at[d];
-	definer_out_map(definer, 0, expr_load(definer->arena, definer_in(definer, 0), x_at));
+	OUT(0, LOAD(IN(0), x_at));
 }
 
 /* ---- Expand ---- */
@@ -604,8 +589,8 @@ void infer_expand(struct node *node)
 /* Each number is the declared extent, or 1 where the data have that. */
 static void require_expansion(struct definer *definer, int rank, const int64_t *extents)
 {
-	const struct definition *x = definer_in(definer, 0);
-	const struct expr *all = integer(definer, 1);
+	const struct definition *x = IN(0);
+	const struct expr *all = I(1);
 	int64_t count = definer_elements(definer, 1);
 	for (int d = 0; d < rank; d++) {
 		int64_t have = d < rank - x->rank ? 1 : x->extents[d - rank + x->rank], i = d - rank + count;
@@ -616,15 +601,13 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 		if (i < 0)
 			continue;
 		const struct expr *number = definer_element(definer, 1, i),
-		                  *is = integer_of(definer, SCALAR_equal, number, definer_dim(definer, dim));
-		all = integer_of(definer, SCALAR_and, all,
-		        have == extents[d] ? integer_of(definer, SCALAR_or, is, integer_is(definer, number, 1)) : is);
+		                  *is = I_EQUAL(number, definer_dim(definer, dim));
+		all = I_AND(all, have == extents[d] ? I_OR(is, integer_is(definer, number, 1)) : is);
 	}
 	if (count > rank || rank < x->rank)
 		node_invalid(
 		        definer->node, "the declared shape has %d dimensions, that at run time %" PRId64, rank, count);
-	definer_require(definer, EXIT_INVALID, 0, NULL, all,
-	        "the shape at run time does not expand the data to %s, the declared one",
+	REQUIRE(all, "the shape at run time does not expand the data to %s, the declared one",
 	        definer_shape_text(definer, rank, extents));
 }
 
@@ -636,5 +619,5 @@ void define_expand(struct definer *definer)
 	if (node_in_is_late(definer->node, 1))
 		require_expansion(definer, rank, extents);
 	definer_require_dims(definer);
-	definer_out_map(definer, 0, definer_load(definer, definer_in(definer, 0), rank, at));
+	OUT(0, definer_load(definer, IN(0), rank, at));
 }

@@ -2,7 +2,7 @@
  * and the sums, products, quotients, minima and maxima of those.  Each is a scalar of the graph that a node of the
  * domain `ingot` makes; terms and factors stand in one order, numbers last, so that equal sizes are one tensor, and to
  * be the same is to be equal.  They become definitions of rank 0, at which kernels end. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 static const char *type_of(const struct node *node, const char *type)
@@ -334,7 +334,7 @@ void define_size_element(struct definer *definer)
 	int64_t at = attribute_int(definer->node, "at");
 	if (at < 0 || at >= definer_elements(definer, 0))
 		node_invalid(definer->node, "element %" PRId64 " of %" PRId64, at, definer_elements(definer, 0));
-	definer_out_map(definer, 0, definer_element(definer, 0, at));
+	OUT(0, definer_element(definer, 0, at));
 }
 
 /* ---- the nodes ---- */
@@ -342,7 +342,7 @@ void infer_sizes(struct node *node) { infer_as_size(node, 2, 2); }
 
 void define_sizes(struct definer *definer)
 {
-	definer_out_map(definer, 0,
+	OUT(0,
 	        integer_of(definer, (enum scalar)op_of(definer->node)->scalar, definer_element(definer, 0, 0),
 	                definer_element(definer, 1, 0)));
 }

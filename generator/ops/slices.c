@@ -1,5 +1,5 @@
 /* slices.c: Slice: parts of tensors. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 /* ---- Slice: y[i] = x[start + step*i] ---- */
@@ -207,10 +207,8 @@ void infer_slice(struct node *node)
 static const struct expr *from_end(struct definer *definer, const struct expr *position, const struct expr *extent,
         const struct expr *low, const struct expr *high)
 {
-	position = integer_of(definer, SCALAR_add, position,
-	        integer_where(definer, integer_of(definer, SCALAR_less, position, integer(definer, 0)), extent,
-	                integer(definer, 0)));
-	return integer_of(definer, SCALAR_min, integer_of(definer, SCALAR_max, position, low), high);
+	position = I_ADD(position, integer_where(definer, I_LESS(position, I(0)), extent, I(0)));
+	return I_MIN(I_MAX(position, low), high);
 }
 
 /* How many elements an axis of `have`, at most n, takes, from where on and by what; *right: that is no 0. */
@@ -221,23 +219,19 @@ static struct taking taking_of(
         struct definer *definer, const struct axes *axes, int d, const struct expr *have, int64_t n)
 {
 	struct arena *arena = definer->arena;
-	const struct expr *step = node_in(definer->node, 4) ? axes_say(definer, axes, d, 4, 0, 1) : integer(definer, 1);
-	const struct expr *forward = integer_of(definer, SCALAR_less, integer(definer, 0), step);
-	const struct expr *least = integer_of(definer, SCALAR_sub, forward, integer(definer, 1)),
-	                  *most = integer_of(definer, SCALAR_add, least, have);
+	const struct expr *step = node_in(definer->node, 4) ? axes_say(definer, axes, d, 4, 0, 1) : I(1);
+	const struct expr *forward = I_LESS(I(0), step);
+	const struct expr *least = I_SUB(forward, I(1)), *most = I_ADD(least, have);
 	const struct expr *start = integer_kept(definer, arena_printf(arena, "start_%d", d),
-	        from_end(definer, axes_say(definer, axes, d, 1, 0, 0), have, integer(definer, 0), most));
+	        from_end(definer, axes_say(definer, axes, d, 1, 0, 0), have, I(0), most));
 	const struct expr *end = integer_kept(definer, arena_printf(arena, "end_%d", d),
 	        from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), have, least, most));
 	const struct expr *far = integer_cut(definer, step, -n, n);
-	const struct expr *size = integer_kept(definer, arena_printf(arena, "size_%d", d),
-	        integer_where(definer, forward, far, integer_of(definer, SCALAR_sub, integer(definer, 0), far)));
-	const struct expr *span = integer_where(definer, forward, integer_of(definer, SCALAR_sub, end, start),
-	        integer_of(definer, SCALAR_sub, start, end));
-	const struct expr *taken = integer_of(definer, SCALAR_sub,
-	        integer_of(definer, SCALAR_add, integer_of(definer, SCALAR_max, span, integer(definer, 0)), size),
-	        integer(definer, 1));
-	taken = n ? integer_of(definer, SCALAR_div, taken, size) : integer(definer, 0);
+	const struct expr *size = integer_kept(
+	        definer, arena_printf(arena, "size_%d", d), integer_where(definer, forward, far, I_SUB(I(0), far)));
+	const struct expr *span = integer_where(definer, forward, I_SUB(end, start), I_SUB(start, end));
+	const struct expr *taken = I_SUB(I_ADD(I_MAX(span, I(0)), size), I(1));
+	taken = n ? I_DIV(taken, size) : I(0);
 	return (struct taking){ taken, start, step, integer_is(definer, integer_is(definer, step, 0), 0) };
 }
 
@@ -246,35 +240,29 @@ static struct taking taking_of(
 static const struct index *cut_at(struct definer *definer, const struct axes *axes, int d, const struct dim *of,
         const struct dim *dim, const struct index *at, const struct expr **right)
 {
-	struct arena *arena = definer->arena;
 	int64_t n = of->extent, count = dim->extent;
 	const struct taking taking = taking_of(definer, axes, d, definer_dim(definer, of), n);
 	const struct expr *start = taking.start, *step = taking.step;
-	*right = integer_of(definer, SCALAR_and, *right,
-	        integer_of(definer, SCALAR_and, taking.right,
-	                integer_of(definer, SCALAR_equal, taking.count, definer_dim(definer, dim))));
+	*right = I_AND(*right, I_AND(taking.right, I_EQUAL(taking.count, definer_dim(definer, dim))));
 	int64_t by;
 	if (count == 0 || n == 0)
 		return at;
 	if (!definer_number(definer, step, &by) || dim->count || of->count)
-		return definer_index(definer,
-		        integer_of(definer, SCALAR_add, start,
-		                integer_of(definer, SCALAR_mul, expr_index(arena, at), step)),
-		        0, n - 1);
+		return definer_index(definer, I_ADD(start, I_MUL(POSITION(at), step)), 0, n - 1);
 	by = count > 1 ? by : 1;
 	if (by == 0 || by > n || by < -n || (count - 1) * (by < 0 ? -by : by) > n - 1)
 		node_invalid(definer->node,
 		        "%" PRId64 " elements of dimension %d are declared, by %" PRId64 " of %" PRId64, count, d, by,
 		        n);
 	int64_t reach = (count - 1) * by;
-	return index_add(arena, definer_index(definer, start, reach < 0 ? -reach : 0, n - 1 - (reach > 0 ? reach : 0)),
-	        index_scale(arena, at, by));
+	return SUM(
+	        definer_index(definer, start, reach < 0 ? -reach : 0, n - 1 - (reach > 0 ? reach : 0)), SCALE(at, by));
 }
 
 static void slice_at_run_time(struct definer *definer)
 {
 	const struct node *node = definer->node;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
@@ -293,9 +281,8 @@ static void slice_at_run_time(struct definer *definer)
 		at[d] = cut_at(definer, &axes, d, &node->in[0]->dims[d], &node->out[0]->dims[d], at[d], &right);
 	}
 	definer_require_dims(definer);
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "positions that take the declared %s are right",
-	        definer_shape_text(definer, rank, extents));
-	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
+	REQUIRE(right, "positions that take the declared %s are right", definer_shape_text(definer, rank, extents));
+	OUT(0, LOAD(x, at));
 }
 
 void infer_size_slice(struct node *node) { infer_as_size(node, 3, 5); }
@@ -305,7 +292,7 @@ void define_size_slice(struct definer *definer)
 	const struct node *node = definer->node;
 	const struct axes axes = { node_in(node, 3) ? 3 : -1, (int)attribute_int(node, "rank"),
 		definer_elements(definer, 1) };
-	definer_out_map(definer, 0,
+	OUT(0,
 	        taking_of(definer, &axes, (int)attribute_int(node, "at"), definer_element(definer, 0, 0),
 	                attribute_int(node, "most"))
 	                .count);
@@ -324,7 +311,6 @@ void define_slice(struct definer *definer)
 	}
 	for (int d = 0; d < rank; d++)
 		if (touched[d])
-			at[d] = index_plus(
-			        definer->arena, index_scale(definer->arena, at[d], cuts[d].step), cuts[d].start);
-	definer_out_map(definer, 0, expr_load(definer->arena, definer_in(definer, 0), at));
+			at[d] = PLUS(SCALE(at[d], cuts[d].step), cuts[d].start);
+	OUT(0, LOAD(IN(0), at));
 }

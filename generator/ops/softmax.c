@@ -1,7 +1,7 @@
 /* softmax.c: Softmax: the largest of a row, e^(x - largest), their sum, its reciprocal, the product.  Up to opset 12 a
  * row is all dimensions from `axis` on; later it is the one dimension.  A row of -inf alone gives NaN, and 0 by ingot's
  * own Softmax: of attention, whose masks may leave a row nothing. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <float.h>
 
 static void row_of(const struct node *node, int *from, int *to)
@@ -30,8 +30,7 @@ static void ends_at_count(struct definer *definer, struct definition *row, int f
 
 static void define_either(struct definer *definer, bool logarithm, bool masked)
 {
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0);
+	struct definition *x = IN(0);
 	const struct index *at[MAX_RANK], *term_at[MAX_RANK];
 	int64_t extents[MAX_RANK], row_extents[MAX_RANK], terms[MAX_RANK];
 	int from = 0, to = x->rank, rank = definer_shape(definer, 0, extents, at);
@@ -40,40 +39,35 @@ static void define_either(struct definer *definer, bool logarithm, bool masked)
 	for (int d = 0; d < rank; d++) {
 		bool inside = from <= d && d < to;
 		row_extents[d] = inside ? 1 : extents[d];
-		term_at[d] = inside ? index_var(arena, rank + d - from, extents[d]) : at[d];
+		term_at[d] = inside ? VAR(rank + d - from, extents[d]) : at[d];
 		if (inside)
 			terms[d - from] = extents[d];
 	}
 	struct definition *largest = definer_reduction(definer, definer_name(definer, "max"), rank, row_extents,
-	        REDUCE_MAX, to - from, terms, NULL, expr_load(arena, x, term_at));
+	        REDUCE_MAX, to - from, terms, NULL, LOAD(x, term_at));
 	ends_at_count(definer, largest, from, to);
 	if (masked)
-		largest = definer_map(definer, definer_name(definer, "least"), rank, row_extents,
-		        expr2(definer, SCALAR_max, definer_load(definer, largest, rank, at),
-		                expr_number(arena, x->type, x->type == DTYPE_F64 ? -DBL_MAX : -FLT_MAX)));
-	struct definition *power = definer_map(definer, definer_name(definer, "exp"), rank, extents,
-	        expr1(definer, SCALAR_exp_below,
-	                expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, largest, rank, at))));
+		largest = PART("least", rank, row_extents,
+		        MAX(definer_load(definer, largest, rank, at),
+		                NUMBER(x->type, x->type == DTYPE_F64 ? -DBL_MAX : -FLT_MAX)));
+	struct definition *power = PART("exp", rank, extents,
+	        expr1(definer, SCALAR_exp_below, SUB(LOAD(x, at), definer_load(definer, largest, rank, at))));
 	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM,
-	        to - from, terms, NULL, expr_load(arena, power, term_at));
+	        to - from, terms, NULL, LOAD(power, term_at));
 	ends_at_count(definer, sum, from, to);
 	if (logarithm) { /* what is taken off a row, at once: its sum is from 1 up */
-		struct definition *off = definer_map(definer, definer_name(definer, "log"), rank, row_extents,
-		        expr1(definer, SCALAR_log, definer_load(definer, sum, rank, at)));
-		definer_out_map(definer, 0,
-		        expr2(definer, SCALAR_sub,
-		                expr2(definer, SCALAR_sub, expr_load(arena, x, at),
-		                        definer_load(definer, largest, rank, at)),
+		struct definition *off = PART(
+		        "log", rank, row_extents, expr1(definer, SCALAR_log, definer_load(definer, sum, rank, at)));
+		OUT(0,
+		        SUB(SUB(LOAD(x, at), definer_load(definer, largest, rank, at)),
 		                definer_load(definer, off, rank, at)));
 		return;
 	}
-	const struct expr *one = expr_number(arena, x->type, 1), *divisor = definer_load(definer, sum, rank, at);
+	const struct expr *one = NUMBER(x->type, 1), *divisor = definer_load(definer, sum, rank, at);
 	if (masked) /* from 1 up, or 0 */
-		divisor = expr2(definer, SCALAR_max, divisor, one);
-	struct definition *scale = definer_map(
-	        definer, definer_name(definer, "scale"), rank, row_extents, expr2(definer, SCALAR_div, one, divisor));
-	definer_out_map(definer, 0,
-	        expr2(definer, SCALAR_mul, expr_load(arena, power, at), definer_load(definer, scale, rank, at)));
+		divisor = MAX(divisor, one);
+	struct definition *scale = PART("scale", rank, row_extents, DIV(one, divisor));
+	OUT(0, MUL(LOAD(power, at), definer_load(definer, scale, rank, at)));
 }
 
 void define_softmax(struct definer *definer) { define_either(definer, false, *definer->node->domain); }

@@ -1,5 +1,5 @@
 /* window.c: kernels that slide over spatial dimensions: attributes read and checked, extents out, loads with pads. */
-#include "ops/ops.h"
+#include "ops/words.h"
 #include <inttypes.h>
 
 enum { WINDOW_MOST = 1 << 30 };         /* of kernel, stride, dilation and pads each: products of two fit 64 bits */
@@ -183,15 +183,12 @@ void window_transposed_of(
 const struct expr *window_load(struct definer *definer, const struct window *window, struct definition *x,
         const struct index **at, int first_out, int first_reduced, const struct expr *outside)
 {
-	struct arena *arena = definer->arena;
 	struct range ranges[MAX_RANK];
 	for (int d = 0; d < window->count; d++) {
-		const struct index *i =
-		        index_scale(arena, index_var(arena, first_out + d, window->out[d]), window->stride[d]);
-		const struct index *k =
-		        index_scale(arena, index_var(arena, first_reduced + d, window->kernel[d]), window->dilation[d]);
-		at[2 + d] = index_plus(arena, index_add(arena, i, k), -window->before[d]);
+		const struct index *i = SCALE(VAR(first_out + d, window->out[d]), window->stride[d]);
+		const struct index *k = SCALE(VAR(first_reduced + d, window->kernel[d]), window->dilation[d]);
+		at[2 + d] = PLUS(SUM(i, k), -window->before[d]);
 		ranges[d] = (struct range){ at[2 + d], 0, x->extents[2 + d] };
 	}
-	return expr_select(arena, ranges, window->count, expr_load(arena, x, at), outside);
+	return SELECT(ranges, window->count, LOAD(x, at), outside);
 }

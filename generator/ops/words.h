@@ -1,0 +1,52 @@
+/* words.h: how define_ functions say expressions, of the `definer` that stands there: MUL(a, b) for expr2(definer, SCALAR_mul,
+ * a, b), LOAD(x, at) for expr_load(definer->arena, x, at). */
+#ifndef OPS_WORDS_H
+#define OPS_WORDS_H
+#include "ops/ops.h"
+
+/* inputs, outputs, what stands between them, and what a call has to keep to */
+#define IN(i) definer_in(definer, i)
+#define OUT(i, ...) definer_out_map(definer, i, __VA_ARGS__)
+#define PART(part, ...) definer_map(definer, definer_name(definer, part), __VA_ARGS__)
+#define REQUIRE(...) definer_require(definer, EXIT_INVALID, 0, NULL, __VA_ARGS__)
+
+#define LOAD(...) expr_load(definer->arena, __VA_ARGS__)
+#define CAST(...) expr_cast(definer->arena, __VA_ARGS__)
+#define NUMBER(...) expr_number(definer->arena, __VA_ARGS__)
+#define WHOLE(...) expr_integer(definer->arena, __VA_ARGS__)
+#define SELECT(...) expr_select(definer->arena, __VA_ARGS__)
+#define POSITION(...) expr_index(definer->arena, __VA_ARGS__)
+#define ADD(...) expr2(definer, SCALAR_add, __VA_ARGS__)
+#define SUB(...) expr2(definer, SCALAR_sub, __VA_ARGS__)
+#define MUL(...) expr2(definer, SCALAR_mul, __VA_ARGS__)
+#define DIV(...) expr2(definer, SCALAR_div, __VA_ARGS__)
+#define LESS(...) expr2(definer, SCALAR_less, __VA_ARGS__)
+#define EQUAL(...) expr2(definer, SCALAR_equal, __VA_ARGS__)
+#define MAX(...) expr2(definer, SCALAR_max, __VA_ARGS__)
+#define MIN(...) expr2(definer, SCALAR_min, __VA_ARGS__)
+#define WHERE(...) expr3(definer, SCALAR_where, __VA_ARGS__)
+#define FMA(...) expr3(definer, SCALAR_fma, __VA_ARGS__)
+
+/* integers of operands at run time: numbers where they are made of numbers (integer.c) */
+#define I(...) integer(definer, __VA_ARGS__)
+#define I_ADD(...) integer_of(definer, SCALAR_add, __VA_ARGS__)
+#define I_SUB(...) integer_of(definer, SCALAR_sub, __VA_ARGS__)
+#define I_MUL(...) integer_of(definer, SCALAR_mul, __VA_ARGS__)
+#define I_DIV(...) integer_of(definer, SCALAR_div, __VA_ARGS__)
+#define I_MAX(...) integer_of(definer, SCALAR_max, __VA_ARGS__)
+#define I_MIN(...) integer_of(definer, SCALAR_min, __VA_ARGS__)
+#define I_AND(...) integer_of(definer, SCALAR_and, __VA_ARGS__)
+#define I_OR(...) integer_of(definer, SCALAR_or, __VA_ARGS__)
+#define I_LESS(...) integer_of(definer, SCALAR_less, __VA_ARGS__)
+#define I_EQUAL(...) integer_of(definer, SCALAR_equal, __VA_ARGS__)
+
+/* indices */
+#define VAR(...) index_var(definer->arena, __VA_ARGS__)
+#define CONSTANT(...) index_constant(definer->arena, __VA_ARGS__)
+#define SUM(...) index_add(definer->arena, __VA_ARGS__)
+#define PLUS(...) index_plus(definer->arena, __VA_ARGS__)
+#define SCALE(...) index_scale(definer->arena, __VA_ARGS__)
+#define QUOTIENT(...) index_div(definer->arena, __VA_ARGS__)
+#define REST(...) index_mod(definer->arena, __VA_ARGS__)
+
+#endif
