@@ -51,8 +51,7 @@ static const struct expr *area_of(struct definer *definer, const struct side *si
 /* What two boxes share is more of both together than the threshold. */
 static const struct expr *overlaps(struct definer *definer, const struct side *a, const struct side *b)
 {
-	const struct expr *most = node_in(definer->node, OVERLAP) ? definer_element(definer, OVERLAP, 0)
-	                                                          : NUMBER(DTYPE_F32, 0),
+	const struct expr *most = node_in(definer->node, OVERLAP) ? ELEMENT(OVERLAP, 0) : NUMBER(DTYPE_F32, 0),
 	                  *shared[2];
 	for (int axis = 0; axis < 2; axis++)
 		shared[axis] = expr2(definer, SCALAR_maximum,
@@ -84,12 +83,12 @@ void define_boxes(struct definer *definer)
 	}
 	const struct expr *score = LOAD(scores, score_at),
 	                  *worth = node_in(node, LEAST)
-	        ? HOLDS(expr2(definer, SCALAR_greater, score, definer_element(definer, LEAST, 0)))
+	        ? HOLDS(expr2(definer, SCALAR_greater, score, ELEMENT(LEAST, 0)))
 	        : WHOLE(DTYPE_BOOL, 1);
 	const struct expr *choice[CHOICES] = {
 		[CHOICE_THERE] = there ? expr2(definer, SCALAR_and, worth, LOAD(there, score_at)) : worth,
 		[CHOICE_BARS] = overlaps(definer, one, other),
-		[CHOICE_MOST] = definer_element(definer, LIMIT, 0),
+		[CHOICE_MOST] = ELEMENT(LIMIT, 0),
 	};
-	definer_out(definer, 0, definer_order(definer, node->out[0]->name, rank, extents, true, n, score, choice));
+	GIVE(0, definer_order(definer, node->out[0]->name, rank, extents, true, n, score, choice));
 }

@@ -59,7 +59,7 @@ static const struct expr *to_steps(struct definer *definer, enum dtype to, const
 {
 	const struct narrow_row *row = &narrows[to];
 	enum dtype type = x->type;
-	const struct expr *zero = NUMBER(type, 0), *size = expr1(definer, SCALAR_abs, x), *number = NULL;
+	const struct expr *zero = NUMBER(type, 0), *size = ABS(x), *number = NULL;
 	int exponents = (1 << row->exponent) - 1;
 	for (int e = exponents; e >= 1; e--) { /* as a code has it; below 1 the steps are those of 1 */
 		double step = ldexp(1, e - row->bias - row->mantissa), end = ldexp(1, e + 1 - row->bias);
@@ -101,11 +101,9 @@ static void infer_cast_to(struct node *node, enum dtype to)
 
 void define_cast(struct definer *definer)
 {
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
 	enum dtype to = definer->node->out[0]->type;
-	int rank = definer_shape(definer, 0, extents, at);
-	OUT(0, expr_of_type(definer, to, rounding(definer->node, to), definer_load(definer, IN(0), rank, at)));
+	SHAPE(0, rank, extents, at);
+	OUT(0, expr_of_type(definer, to, rounding(definer->node, to), BROADCAST(IN(0), rank, at)));
 }
 
 bool cast_makes_strings(const struct node *node)
@@ -159,11 +157,9 @@ void infer_bit_cast(struct node *node)
 
 void define_bit_cast(struct definer *definer)
 {
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
 	enum dtype from = definer->node->in[0]->type, to = definer->node->out[0]->type;
-	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *x = definer_load(definer, definer_in_stored(definer, 0), rank, at);
+	SHAPE(0, rank, extents, at);
+	const struct expr *x = BROADCAST(definer_in_stored(definer, 0), rank, at);
 	if (dtypes[from].bits < 8)
 		x = packed_from_code(definer, to, packed_code(definer, from, x));
 	else

@@ -62,8 +62,7 @@ static void say_count(struct definer *definer, struct definition *counts, int64_
 	if (counts_on(definer->node))
 		OUT(out, all);
 	else
-		REQUIRE(integer_is(definer, all, count),
-		        "%" PRId64 " elements are declared, data choose another number", count);
+		REQUIRE(I_IS(all, count), "%" PRId64 " elements are declared, data choose another number", count);
 }
 
 /* The positions of the first `count` flags that are set.  Each position goes where as many are set before it: the last
@@ -86,7 +85,7 @@ static const struct expr *flag(struct definer *definer, const struct expr *x)
 static const struct index *at_value(
         struct definer *definer, struct definition *of, const struct index *at, int64_t extent)
 {
-	return definer_index(definer, LOAD(of, &at), 0, extent - 1);
+	return INDEX(LOAD(of, &at), 0, extent - 1);
 }
 
 /* ---- Compress: what a condition chooses along an axis, or of all elements ---- */
@@ -282,9 +281,8 @@ static struct definition *row_order(struct definer *definer, struct definition *
 static const struct expr *is_repeated(struct definer *definer, struct definition *order, struct definition *rows)
 {
 	int64_t n = order->extents[0];
-	const struct index *t = VAR(0, n), *before = definer_index(definer, POSITION(PLUS(t, -1)), 0, n - 1),
-	                   *own = at_value(definer, order, t, n),
-	                   *previous = definer_index(definer, LOAD(order, &before), 0, n - 1);
+	const struct index *t = VAR(0, n), *before = INDEX(POSITION(PLUS(t, -1)), 0, n - 1),
+	                   *own = at_value(definer, order, t, n), *previous = INDEX(LOAD(order, &before), 0, n - 1);
 	const struct expr *same = NULL;
 	for (int64_t j = 0; j < rows->extents[1]; j++) {
 		const struct index *a[2] = { own, CONSTANT(j) }, *b[2] = { previous, a[1] };
@@ -335,7 +333,7 @@ void define_unique(struct definer *definer)
 		struct definition *come = definer_scatter(definer, definer_name(definer, "come"), 1, &n, REDUCE_LAST,
 		        false, to, 1, &n, zero, LOAD(firsts, &term));
 		struct definition *numbers = counts_of(definer, "numbers", come);
-		const struct index *own = definer_index(definer, kind, 0, count - 1);
+		const struct index *own = INDEX(kind, 0, count - 1);
 		kind = SUB(LOAD(numbers, (const struct index *[]){ at_value(definer, positions, own, n) }), one);
 		positions = positions_of(definer, "positions", come, numbers, count);
 	}

@@ -124,8 +124,7 @@ void define_constant_of_shape(struct definer *definer)
 		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 0), rank);
 	for (int d = 0; late && d < rank; d++)
-		all = I_AND(all,
-		        I_EQUAL(definer_element(definer, 0, d), definer_dim(definer, &definer->node->out[0]->dims[d])));
+		all = I_AND(all, I_EQUAL(ELEMENT(0, d), DIM(&definer->node->out[0]->dims[d])));
 	definer_require_dims(definer);
 	REQUIRE(all, "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
 	if (!fill) {
@@ -199,7 +198,7 @@ void define_shape(struct definer *definer)
 		        to = from + (from < 0 ? x->rank : 0) + node->out[0]->dims[0].extent;
 		for (int64_t d = from + (from < 0 ? x->rank : 0), i = 0, in = 1; d < to; d++, i++)
 			body = SELECT(&(struct range){ k, i, i + 1 }, 1,
-			        x->dims[d].count ? definer_element(definer, (int)in, 0) : I(x->dims[d].extent), body),
+			        x->dims[d].count ? ELEMENT((int)in, 0) : I(x->dims[d].extent), body),
 			in += x->dims[d].count != NULL;
 		OUT(0, body);
 		return;
@@ -310,15 +309,15 @@ static const struct expr *hit_in_floats(struct definer *definer, struct definiti
 void define_one_hot(struct definer *definer)
 {
 	struct definition *indices = IN(0), *values = IN(2);
-	const struct index *at[MAX_RANK], *own[MAX_RANK], *which[2] = { CONSTANT(0), CONSTANT(1) };
-	int64_t extents[MAX_RANK], depth;
+	const struct index *own[MAX_RANK], *which[2] = { CONSTANT(0), CONSTANT(1) };
+	int64_t depth;
 	double number;
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
 	if (!number_in(definer->node, 1, &number, &depth)) { /* what is declared */
 		depth = extents[axis];
-		REQUIRE(integer_is(definer, CAST(DTYPE_I64, definer_element(definer, 1, 0)), depth),
-		        "a depth of %" PRId64 ", as declared, is right", depth);
+		REQUIRE(I_IS(CAST(DTYPE_I64, ELEMENT(1, 0)), depth), "a depth of %" PRId64 ", as declared, is right",
+		        depth);
 	}
 	for (int d = 0; d < rank; d++)
 		if (d != axis)
@@ -423,23 +422,22 @@ void infer_range(struct node *node)
 /* How many numbers they make, an I64, or a double where they are floats; *right: delta is one that makes them. */
 static const struct expr *steps_of(struct definer *definer, const struct expr **right)
 {
-	const struct expr *start = definer_element(definer, 0, 0), *limit = definer_element(definer, 1, 0),
-	                  *delta = definer_element(definer, 2, 0);
+	const struct expr *start = ELEMENT(0, 0), *limit = ELEMENT(1, 0), *delta = ELEMENT(2, 0);
 	if (dtypes[start->type].class == CLASS_FLOAT) {
 		start = CAST(DTYPE_F64, start);
 		limit = CAST(DTYPE_F64, limit);
 		delta = CAST(DTYPE_F64, delta);
-		*right = LESS(NUMBER(DTYPE_F64, 0), expr1(definer, SCALAR_abs, delta));
+		*right = LESS(NUMBER(DTYPE_F64, 0), ABS(delta));
 		return expr1(definer, SCALAR_ceil, DIV(SUB(limit, start), delta));
 	}
 	const struct expr *up = I_LESS(I(0), delta), *none = I(0), *one = WHOLE(DTYPE_U64, 1);
-	const struct expr *low = integer_where(definer, up, start, limit),
-	                  *high = integer_where(definer, up, limit, start); /* exactly, in 64 bits without a sign */
+	const struct expr *low = I_WHERE(up, start, limit),
+	                  *high = I_WHERE(up, limit, start); /* exactly, in 64 bits without a sign */
 	const struct expr *span = CAST(DTYPE_U64, I_SUB(high, low));
-	const struct expr *step = CAST(DTYPE_U64, integer_where(definer, up, delta, I_SUB(none, delta)));
+	const struct expr *step = CAST(DTYPE_U64, I_WHERE(up, delta, I_SUB(none, delta)));
 	const struct expr *steps = ADD(DIV(SUB(span, one), step), one);
-	*right = integer_is(definer, integer_is(definer, delta, 0), 0);
-	return integer_where(definer, I_LESS(low, high), CAST(DTYPE_I64, steps), none);
+	*right = I_IS(I_IS(delta, 0), 0);
+	return I_WHERE(I_LESS(low, high), CAST(DTYPE_I64, steps), none);
 }
 
 /* A start, limit or delta that comes at run time makes as many elements as are declared. */
@@ -451,7 +449,7 @@ static void declared_range(struct definer *definer, int64_t count)
 		                    NUMBER(DTYPE_F64, (double)count)),
 		        right);
 	else
-		right = I_AND(integer_is(definer, steps, count), right);
+		right = I_AND(I_IS(steps, count), right);
 	REQUIRE(right, "a start, limit and delta that make the declared %" PRId64 " elements are right", count);
 }
 
@@ -463,11 +461,11 @@ void define_size_range(struct definer *definer)
 	const struct expr *right, *steps = steps_of(definer, &right), *none = I(-1);
 	if (steps->type == DTYPE_F64) {
 		const struct expr *zero = NUMBER(DTYPE_F64, 0), *most = NUMBER(DTYPE_F64, 0x1p40);
-		const struct expr *fits = MUL(right, expr2(definer, SCALAR_less_equal, steps, most));
+		const struct expr *fits = MUL(right, LESS_EQUAL(steps, most));
 		steps = CAST(DTYPE_I64, MIN(MAX(steps, zero), most));
 		right = CAST(DTYPE_I64, fits);
 	}
-	OUT(0, integer_where(definer, right, steps, none));
+	OUT(0, I_WHERE(right, steps, none));
 }
 
 void define_range(struct definer *definer)

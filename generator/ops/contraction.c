@@ -87,10 +87,11 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 	struct arena *arena = definer->arena;
 	struct convolution conv;
 	struct definition *x = IN(0), *w = IN(1);
-	const struct index *at[MAX_RANK], *x_at[MAX_RANK], *w_at[MAX_RANK];
-	int64_t extents[MAX_RANK], reduced[MAX_RANK];
+	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK];
+	int64_t reduced[MAX_RANK];
 	convolution_of(definer->node, &conv);
-	int rank = definer_shape(definer, 0, extents, at), count = conv.window.count;
+	SHAPE(0, rank, extents, at);
+	int count = conv.window.count;
 	for (int d = 0; d < count; d++)
 		reduced[d] = conv.window.kernel[d];
 	reduced[count] = w->extents[1];
@@ -101,8 +102,8 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 		w_at[2 + d] = VAR(rank + d, reduced[d]);
 	x_at[0] = at[0];
 	x_at[1] = channel_of(arena, &conv, at[1], extents[1], channel, reduced[count]);
-	const struct expr *zero_x = zeros && zeros[0] ? definer_load(definer, zeros[0], 0, NULL) : NULL;
-	const struct expr *zero_w = zeros && zeros[1] ? definer_load(definer, zeros[1], 1, &at[1]) : NULL;
+	const struct expr *zero_x = zeros && zeros[0] ? BROADCAST(zeros[0], 0, NULL) : NULL;
+	const struct expr *zero_w = zeros && zeros[1] ? BROADCAST(zeros[1], 1, &at[1]) : NULL;
 	const struct expr *data =
 	        window_load(definer, &conv.window, x, x_at, 2, rank, zero_x ? zero_x : NUMBER(x->type, 0));
 	const struct expr *start = bias ? LOAD(bias, &at[1]) : NULL;
@@ -110,7 +111,7 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 	        count + 1, reduced, start,
 	        MUL(factor(definer, data, zeros, zero_x), factor(definer, LOAD(w, w_at), zeros, zero_w)));
 	mark_batch(sum, 1);
-	definer_out(definer, 0, sum);
+	GIVE(0, sum);
 }
 
 void define_convolution(struct definer *definer) { define_conv(definer, IN(2), NULL); }
@@ -530,7 +531,7 @@ static void define_taps(struct definer *definer, const struct convolution *conv,
 		meets[1] = (struct range){ taps.x_at[2 + d], 0, x->extents[2 + d] };
 		taps.range_count += 2;
 	}
-	definer_out(definer, 0, sum_of_taps(definer, definer->node->out[0]->name, rank, extents, w, &taps));
+	GIVE(0, sum_of_taps(definer, definer->node->out[0]->name, rank, extents, w, &taps));
 }
 
 /* ---- data of one place (a generator's first layer): each result has one tap ---- */
@@ -561,8 +562,8 @@ static void define_one_place(struct definer *definer, const struct convolution *
 		const struct index *out = QUOTIENT(VAR(0, over[1]), over[1] / w->extents[1]);
 		each = PART("biases", 1, over + 1, LOAD(bias, &out));
 	}
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "taps"), 2, over, REDUCE_SUM, 1,
-	        &x->extents[1], each ? LOAD(each, &column) : NULL, MUL(LOAD(x, x_at), LOAD(w, w_at)));
+	struct definition *sum = REDUCTION("taps", 2, over, REDUCE_SUM, 1, &x->extents[1],
+	        each ? LOAD(each, &column) : NULL, MUL(LOAD(x, x_at), LOAD(w, w_at)));
 	mark_batch(sum, 1);
 	w_at[1] = at[1];
 	for (int d = 0; d < conv->window.count; d++)
@@ -574,11 +575,9 @@ static void define_one_place(struct definer *definer, const struct convolution *
 void define_convolution_transposed(struct definer *definer)
 {
 	struct convolution conv;
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
 	transposed_of(definer->node, &conv);
 	struct definition *w = IN(1);
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	if (is_one_place(&conv, IN(0))) {
 		define_one_place(definer, &conv, at);
 		return;
@@ -665,19 +664,18 @@ static void define_product(struct definer *definer, struct definition *bias, str
 	if (!m.b_vector)
 		b_at[b->rank - 1] = at[rank - 1];
 	const struct expr *start = bias ? LOAD(bias, &at[rank - 1]) : NULL;
-	const struct expr *zero_a = NULL,
-	                  *zero_b = zeros && zeros[1] ? definer_load(definer, zeros[1], b->rank, b_at) : NULL;
+	const struct expr *zero_a = NULL, *zero_b = zeros && zeros[1] ? BROADCAST(zeros[1], b->rank, b_at) : NULL;
 	if (zeros && zeros[0]) /* one for each row, or as A has them */
-		zero_a = zeros[0]->rank == 1 && !m.a_vector ? definer_load(definer, zeros[0], 1, &a_at[a->rank - 2])
-		                                            : definer_load(definer, zeros[0], a->rank, a_at);
+		zero_a = zeros[0]->rank == 1 && !m.a_vector ? BROADCAST(zeros[0], 1, &a_at[a->rank - 2])
+		                                            : BROADCAST(zeros[0], a->rank, a_at);
 	struct definition *sum =
 	        definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, start,
-	                MUL(factor(definer, definer_load(definer, a, a->rank, a_at), zeros, zero_a),
-	                        factor(definer, definer_load(definer, b, b->rank, b_at), zeros, zero_b)));
+	                MUL(factor(definer, BROADCAST(a, a->rank, a_at), zeros, zero_a),
+	                        factor(definer, BROADCAST(b, b->rank, b_at), zeros, zero_b)));
 	mark_batch(sum, (1u << (m.b_vector ? rank : rank - 1)) - 1); /* all but the columns */
 	if (sum->reduced)                                            /* what is there of both, else 0: counts.c */
 		sum->reduced_counts[0] = definer_count(definer, definer->node->in[0]->dims[a->rank - 1].count);
-	definer_out(definer, 0, sum);
+	GIVE(0, sum);
 }
 
 void define_matmul(struct definer *definer) { define_product(definer, IN(2), NULL); }
@@ -756,7 +754,7 @@ void define_gemm(struct definer *definer)
 	                   *b_at[2] = { b_transposed ? at[1] : k, b_transposed ? k : at[1] };
 	const struct expr *start = NULL;
 	if (c && beta != 0) {
-		start = definer_load(definer, c, rank, at);
+		start = BROADCAST(c, rank, at);
 		if (beta != 1)
 			start = MUL(NUMBER(c->type, beta), start);
 	}
@@ -766,7 +764,7 @@ void define_gemm(struct definer *definer)
 	        extents, REDUCE_SUM, 1, &terms, alpha == 1 ? start : NULL, product);
 	mark_batch(sum, 1);
 	if (alpha == 1) {
-		definer_out(definer, 0, sum);
+		GIVE(0, sum);
 		return;
 	}
 	const struct expr *y = LOAD(sum, at), *factor = NUMBER(a->type, alpha);

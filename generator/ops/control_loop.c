@@ -470,17 +470,17 @@ void define_rounds(struct definer *definer)
 {
 	int64_t rounds = node_int(definer->node, "rounds", 0), most = attribute_int(definer->node, "most");
 	if (attribute_int(definer->node, "counted")) { /* ingot.Fit asks */
-		definer_out(definer, 0, IN(0));
+		GIVE(0, IN(0));
 		return;
 	}
-	const struct expr *holds = definer_load(definer, IN(1), 0, NULL);
+	const struct expr *holds = BROADCAST(IN(1), 0, NULL);
 	if (most) {
 		definer_require(
 		        definer, EXIT_LIMIT, 0, NULL, holds, "the loop goes on behind %" PRId64 " rounds", most);
-		definer_out(definer, 0, IN(0));
+		GIVE(0, IN(0));
 		return;
 	}
-	holds = holds->type == DTYPE_BOOL ? holds : integer_is(definer, holds, rounds);
+	holds = holds->type == DTYPE_BOOL ? holds : I_IS(holds, rounds);
 	REQUIRE(holds, "the rounds at run time are not %" PRId64 ", as an output is declared to stack", rounds);
-	definer_out(definer, 0, IN(0));
+	GIVE(0, IN(0));
 }

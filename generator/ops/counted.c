@@ -20,7 +20,7 @@ struct definition *definer_mask(struct definer *definer, const struct tensor *co
 		if (program->all.at[k]->masks == masks && program->all.at[k]->extents[0] == extent
 		        && program->all.at[k]->type == type && !program->all.at[k]->branch)
 			return program->all.at[k];
-	const struct index *i = VAR(0, extent), *size = definer_index(definer, definer_size(definer, count), 0, extent);
+	const struct index *i = VAR(0, extent), *size = INDEX(definer_size(definer, count), 0, extent);
 	const struct range before = { SUM(i, SCALE(size, -1)), -extent, 0 };
 	struct definition *there = PART("there", 1, &extent, SELECT(&before, 1, NUMBER(type, 1), NUMBER(type, 0)));
 	there->masks = masks;
@@ -50,11 +50,11 @@ void define_counted(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	int axis = (int)attribute_int(node, "axis");
 	definer_shape(definer, 0, extents, at);
-	const struct expr *value = node_in(node, 2) ? CAST(x->type, definer_element(definer, 2, 0))
-	                                            : NUMBER(x->type, attribute_float(node, "value"));
+	const struct expr *value =
+	        node_in(node, 2) ? CAST(x->type, ELEMENT(2, 0)) : NUMBER(x->type, attribute_float(node, "value"));
 	struct definition *there = definer_map(
 	        definer, node->out[0]->name, x->rank, extents, there_or(definer, x, at, node->in[1], axis, value));
-	definer_out(definer, 0, there);
+	GIVE(0, there);
 	there->ends[axis] = definer_count(definer, node_in(node, 3));
 	for (int d = 0; d < x->rank; d++)
 		if (d != axis && counts_are_put(node->in[0], d))
@@ -141,7 +141,7 @@ void come_padded(struct node *node)
 			counts_put_number(node, 0, d, attribute_float(node, "value"));
 }
 
-void define_counted_all(struct definer *definer) { definer_out(definer, 0, definer_in_stored(definer, 0)); }
+void define_counted_all(struct definer *definer) { GIVE(0, definer_in_stored(definer, 0)); }
 
 /* ---- two counts that a call has to say as one ---- */
 void infer_agree(struct node *node)
@@ -161,7 +161,7 @@ void define_agree(struct definer *definer)
 	REQUIRE(I_EQUAL(definer_size(definer, node->in[1]), definer_size(definer, node->in[2])),
 	        "dimension %" PRId64 " of %s is not as large as what stands beside it", attribute_int(node, "axis"),
 	        node->in[0]->name);
-	definer_out(definer, 0, definer_in_stored(definer, 0));
+	GIVE(0, definer_in_stored(definer, 0));
 }
 
 /* A check asks that they are the same, of one bound, and input i has the other, or a number, from here on. */

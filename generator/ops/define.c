@@ -336,15 +336,14 @@ static struct definition *first_of_all(struct definer *definer, const char *name
 	bool floats = dtypes[key->type].class == CLASS_FLOAT;
 	for (int d = 0; d < rank; d++)
 		at[d] = VAR(d, extents[d]);
-	struct definition *extreme = definer_reduction(definer, definer_name(definer, "extreme"), rank, extents,
-	        down ? REDUCE_MAX : REDUCE_MIN, 1, &n, NULL, key);
+	struct definition *extreme =
+	        REDUCTION("extreme", rank, extents, down ? REDUCE_MAX : REDUCE_MIN, 1, &n, NULL, key);
 	if (floats && down)
 		other = WHERE(CAST(type, EQUAL(key, key)), other, SUB(k, count));
 	else if (floats)
 		other = ADD(k, count);
 	const struct expr *here = CAST(type, EQUAL(key, LOAD(extreme, at)));
-	struct definition *place = definer_reduction(
-	        definer, definer_name(definer, "place"), rank, extents, REDUCE_MIN, 1, &n, NULL, WHERE(here, k, other));
+	struct definition *place = REDUCTION("place", rank, extents, REDUCE_MIN, 1, &n, NULL, WHERE(here, k, other));
 	value = LOAD(place, at);
 	if (floats && down)
 		value = WHERE(LESS(value, WHOLE(type, 0)), ADD(value, count), value);
@@ -380,7 +379,7 @@ void definer_out_scatter(struct definer *definer, int i, enum reduce reduce, con
 {
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, i, extents, NULL);
-	definer_out(definer, i,
+	GIVE(i,
 	        definer_scatter(definer, definer->node->out[i]->name, rank, extents, reduce, false, place, reduced,
 	                reduced_extents, start, body));
 }
@@ -410,7 +409,7 @@ void definer_out_map(struct definer *definer, int i, const struct expr *body)
 	enum dtype stored = dtype_stored(definer->node->out[i]->type);
 	if (dtype_is_narrow(stored) && body->type != stored)
 		body = narrowed(definer, stored, body);
-	definer_out(definer, i, definer_map(definer, definer->node->out[i]->name, rank, extents, body));
+	GIVE(i, definer_map(definer, definer->node->out[i]->name, rank, extents, body));
 }
 
 const struct expr *definer_load(struct definer *definer, struct definition *of, int rank, const struct index *const *at)
@@ -448,9 +447,8 @@ const struct expr *definer_skipped(struct definer *definer)
 		if (!guard->condition->data && !recall(definer, guard->condition))
 			return NULL;
 		struct definition *condition = definition_of(definer, guard->condition, definer->node->where);
-		const struct expr *is_not =
-		        integer_is(definer, CAST(DTYPE_I64, definer_load(definer, condition, 0, NULL)), 0);
-		skipped = I_OR(skipped, guard->yes ? is_not : integer_is(definer, is_not, 0));
+		const struct expr *is_not = I_IS(CAST(DTYPE_I64, BROADCAST(condition, 0, NULL)), 0);
+		skipped = I_OR(skipped, guard->yes ? is_not : I_IS(is_not, 0));
 	}
 	return definer->node->guard ? CAST(DTYPE_BOOL, skipped) : NULL;
 }
@@ -525,9 +523,8 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 		actual[d] = I(extents[d]);
 		if (tensor->dims[d].count) {
 			actual[d] = LOAD(definition_of(definer, tensor->dims[d].count, where), NULL);
-			ranges[count++] =
-			        (struct range){ SUM(at[d], SCALE(definer_index(definer, actual[d], 0, extents[d]), -1)),
-				        -extents[d], 0 };
+			ranges[count++] = (struct range){ SUM(at[d], SCALE(INDEX(actual[d], 0, extents[d]), -1)),
+				-extents[d], 0 };
 		}
 	}
 	if (elements == 0)
@@ -541,7 +538,7 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 		const struct expr *flat = definer_flatten(definer, whole ? rank : rank + 1, at, actual);
 		if (whole)
 			flat = I_MUL(flat, actual[rank]);
-		const struct index *begin = definer_index(definer, flat, 0, elements - behind);
+		const struct index *begin = INDEX(flat, 0, elements - behind);
 		body = LOAD(input, (const struct index *[]){ whole ? SUM(begin, at[rank]) : begin });
 	}
 	body = SELECT(ranges, count, body, NUMBER(input->type, 0));
@@ -587,8 +584,8 @@ static struct definition *dense(struct definer *definer, struct definition *of, 
 	const int last = of->rank - 1;
 	for (int d = 0; d < of->rank; d++) {
 		at[d] = VAR(d, of->extents[d]);
-		ranges[d] = (struct range){ SUM(at[d], SCALE(definer_index(definer, actual[d], 0, of->extents[d]), -1)),
-			-of->extents[d], 0 };
+		ranges[d] = (struct range){ SUM(at[d], SCALE(INDEX(actual[d], 0, of->extents[d]), -1)), -of->extents[d],
+			0 };
 	}
 	struct definition *dense =
 	        definer_map(definer, arena_printf(arena, "%s_dense", of->name), of->rank, of->extents, LOAD(of, at));

@@ -95,7 +95,7 @@ static void around(struct definer *definer, const struct deform *f, struct defin
 	        SUM(SCALE(at[2 + count + d], f->conv.window.stride[d]), SCALE(at[2 + d], f->conv.window.dilation[d])),
 	        -f->conv.window.before[d]);
 	const struct expr *place = ADD(CAST(type, POSITION(begin)), LOAD(offset, own));
-	const struct expr *low = expr1(definer, SCALAR_floor, place), *far = SUB(place, low);
+	const struct expr *low = FLOOR(place), *far = SUB(place, low);
 	const struct range first = { at[rank - 1], 0, 1 };
 	const struct expr *tap = SELECT(&first, 1, low, ADD(low, NUMBER(type, 1)));
 	const struct expr *outside = ADD(LESS(tap, NUMBER(type, 0)), LESS(NUMBER(type, (double)(n - 1)), tap));
@@ -131,8 +131,8 @@ static struct definition *patches(struct definer *definer, const struct deform *
 		const struct expr *w = LOAD(made[1], own);
 		weight = weight ? MUL(weight, w) : w;
 	}
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sampled"), rank, extents, REDUCE_SUM,
-	        count, reduced, NULL, MUL(LOAD(x, x_at), weight));
+	struct definition *sum =
+	        REDUCTION("sampled", rank, extents, REDUCE_SUM, count, reduced, NULL, MUL(LOAD(x, x_at), weight));
 	if (!mask)
 		return sum;
 	const struct index *m_at[MAX_RANK];
@@ -148,10 +148,11 @@ void define_deform_conv(struct definer *definer)
 	struct deform f;
 	struct definition *x = IN(0), *w = IN(1), *bias = IN(3);
 	enum dtype type = x->type;
-	int64_t extents[MAX_RANK], reduced[MAX_RANK];
-	const struct index *at[MAX_RANK], *p_at[MAX_RANK], *w_at[MAX_RANK];
+	int64_t reduced[MAX_RANK];
+	const struct index *p_at[MAX_RANK], *w_at[MAX_RANK];
 	deform_of(definer->node, &f);
-	int rank = definer_shape(definer, 0, extents, at), count = f.conv.window.count;
+	SHAPE(0, rank, extents, at);
+	int count = f.conv.window.count;
 	bool empty = definition_elements(x) == 0 || definition_elements(w) == 0;
 	for (int d = 0; d < rank; d++)
 		empty |= extents[d] == 0;
@@ -175,7 +176,7 @@ void define_deform_conv(struct definer *definer)
 	        count + 1, reduced, bias ? LOAD(bias, &at[1]) : NULL, MUL(LOAD(p, p_at), LOAD(w, w_at)));
 	if (sum->reduce)
 		mark_batch(sum, 1);
-	definer_out(definer, 0, sum);
+	GIVE(0, sum);
 }
 
 /* ---- Col2Im ---- */
@@ -334,7 +335,7 @@ static struct definition *col2im_at_run_time(
 		c->image[d] = extents[2 + d];
 		if (c->image[d] < 1 || c->image[d] > INT32_MAX)
 			node_invalid(node, "an image of %" PRId64, c->image[d]);
-		right = I_AND(right, integer_is(definer, definer_element(definer, 1, d), c->image[d]));
+		right = I_AND(right, I_IS(ELEMENT(1, d), c->image[d]));
 	}
 	REQUIRE(right, "an image shape as declared in %s is right", definer_shape_text(definer, 2 + c->count, extents));
 	int count = extents[1] < 1 || x->extents[1] % extents[1]
@@ -350,7 +351,7 @@ static struct definition *col2im_at_run_time(
 	for (int i = 0; i < count; i++) {
 		is[i] = I(1);
 		for (int d = 0; d < c->count; d++)
-			is[i] = I_AND(is[i], integer_is(definer, definer_element(definer, 2, d), found[i].kernel[d]));
+			is[i] = I_AND(is[i], I_IS(ELEMENT(2, d), found[i].kernel[d]));
 		each[i] = blocks_joined(definer, &found[i], x, extents);
 	}
 	return definer_choose(definer, count, is, each, "a block shape that makes the declared %s is right",
@@ -367,6 +368,5 @@ void define_col2im(struct definer *definer)
 	if (definition_elements(x) == 0)
 		OUT(0, CAST(x->type, WHOLE(DTYPE_I64, 0)));
 	else
-		definer_out(definer, 0,
-		        known ? blocks_joined(definer, &c, x, extents) : col2im_at_run_time(definer, &c, x, extents));
+		GIVE(0, known ? blocks_joined(definer, &c, x, extents) : col2im_at_run_time(definer, &c, x, extents));
 }

@@ -186,8 +186,8 @@ static struct definition *in_two(
 	own[3] = at[rest + 2];
 	const struct range there = { t, 0, f->given };
 	const struct expr *value = SELECT(&there, 1, LOAD(x, x_at), NUMBER(x->type, 0));
-	struct definition *sums = definer_reduction(definer, definer_name(definer, "first"), rank, extents, REDUCE_SUM,
-	        2, first, NULL, MUL(value, LOAD(roots, own)));
+	struct definition *sums =
+	        REDUCTION("first", rank, extents, REDUCE_SUM, 2, first, NULL, MUL(value, LOAD(roots, own)));
 	mark_batch(sums, (1u << (rest + 1)) - 1);
 
 	/* (re, im) rotated: re cos - im sin, re sin + im cos */
@@ -214,8 +214,8 @@ static struct definition *in_two(
 	from[rest + 2] = own[1] = VAR(rank + 1, 2);
 	own[2] = at[rest + 1];
 	own[3] = at[rest + 2];
-	struct definition *all = definer_reduction(definer, definer_name(definer, "second"), rank, extents, REDUCE_SUM,
-	        2, second, NULL, MUL(LOAD(between, from), LOAD(last, own)));
+	struct definition *all = REDUCTION(
+	        "second", rank, extents, REDUCE_SUM, 2, second, NULL, MUL(LOAD(between, from), LOAD(last, own)));
 	mark_batch(all, (1u << (rest + 1)) - 1);
 	return all;
 }
@@ -287,12 +287,11 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 	for (int i = 0; i < count; i++) {
 		is[i] = I(1);
 		if (any_axis) {
-			const struct expr *value = definer_element(definer, 2, 0);
-			is[i] = I_OR(integer_is(definer, value, found[i].axis),
-			        integer_is(definer, value, found[i].axis - x->rank));
+			const struct expr *value = ELEMENT(2, 0);
+			is[i] = I_OR(I_IS(value, found[i].axis), I_IS(value, found[i].axis - x->rank));
 		}
 		if (any_length)
-			is[i] = I_AND(is[i], integer_is(definer, definer_element(definer, 1, 0), found[i].n));
+			is[i] = I_AND(is[i], I_IS(ELEMENT(1, 0), found[i].n));
 		each[i] = transformed(definer, &found[i], x, extents);
 	}
 	return definer_choose(definer, count, is, each, "an axis and a length that make the declared %s are right",
@@ -306,9 +305,9 @@ void define_dft(struct definer *definer)
 	struct definition *x = IN(0);
 	definer_shape(definer, 0, extents, NULL);
 	if (!read_sizes(definer->node, &axis, &length)) {
-		definer_out(definer, 0, dft_at_run_time(definer, x, extents));
+		GIVE(0, dft_at_run_time(definer, x, extents));
 		return;
 	}
 	dft_of(definer->node, &f, axis, length);
-	definer_out(definer, 0, transformed(definer, &f, x, extents));
+	GIVE(0, transformed(definer, &f, x, extents));
 }

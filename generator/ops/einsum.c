@@ -266,7 +266,7 @@ void define_einsum(struct definer *definer)
 	if (count == 1) {
 		e.in[0].of = IN(0);
 		sum_over(definer, &e, name, &e.in[0], NULL, &e.out);
-		definer_out(definer, 0, e.out.of);
+		GIVE(0, e.out.of);
 		return;
 	}
 	struct term all = prepared(definer, &e, 0);
@@ -288,5 +288,5 @@ void define_einsum(struct definer *definer)
 		        &next, &both);
 		all = both;
 	}
-	definer_out(definer, 0, all.of);
+	GIVE(0, all.of);
 }

@@ -27,10 +27,8 @@ static const struct expr *apply(struct definer *definer, int count, const struct
 
 static const struct expr *load_one(struct definer *definer)
 {
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
-	return definer_load(definer, IN(0), rank, at);
+	SHAPE(0, rank, extents, at);
+	return BROADCAST(IN(0), rank, at);
 }
 
 /* Functions of floats that ONNX has of integers too: Erf in float32, Shrink in double where there are more than 16
@@ -103,13 +101,11 @@ static void infer_two(struct node *node, enum dtype type)
 
 static void load_two(struct definer *definer, const struct expr **a, const struct expr **b)
 {
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
-	*a = definer_load(definer, IN(0), rank, at);
+	SHAPE(0, rank, extents, at);
+	*a = BROADCAST(IN(0), rank, at);
 	if (definer->node->since < BROADCAST_BOTH_WAYS)
 		rank = (int)old_axis(definer->node) + IN(1)->rank;
-	*b = definer_load(definer, IN(1), rank, at);
+	*b = BROADCAST(IN(1), rank, at);
 }
 
 void infer_binary(struct node *node)
@@ -226,12 +222,10 @@ void infer_prelu(struct node *node)
 
 void define_prelu(struct definer *definer)
 {
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	struct definition *slope = IN(1);
-	const struct expr *x[2] = { definer_load(definer, IN(0), rank, at),
-		definer_load(definer, slope, of_channels(definer->node) ? 2 : rank, at) };
+	const struct expr *x[2] = { BROADCAST(IN(0), rank, at),
+		BROADCAST(slope, of_channels(definer->node) ? 2 : rank, at) };
 	OUT(0, apply(definer, 2, x));
 }
 
@@ -248,11 +242,9 @@ void infer_where(struct node *node)
 
 void define_where(struct definer *definer)
 {
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *x = definer_load(definer, IN(1), rank, at), *y = definer_load(definer, IN(2), rank, at);
-	const struct expr *condition = CAST(x->type, definer_load(definer, IN(0), rank, at));
+	SHAPE(0, rank, extents, at);
+	const struct expr *x = BROADCAST(IN(1), rank, at), *y = BROADCAST(IN(2), rank, at);
+	const struct expr *condition = CAST(x->type, BROADCAST(IN(0), rank, at));
 	OUT(0, expr3(definer, scalar_of(definer->node), condition, x, y));
 }
 
@@ -275,7 +267,7 @@ void define_clip(struct definer *definer)
 	for (int i = 0; i < 2; i++) {
 		struct definition *in = definer->node->since < CLIP_BY_INPUTS ? NULL : IN(i + 1);
 		if (in)
-			x = expr2(definer, opcodes[i], definer_load(definer, in, 0, NULL), x); /* NaN comes through */
+			x = expr2(definer, opcodes[i], BROADCAST(in, 0, NULL), x); /* NaN comes through */
 		else if (definer->node->since < CLIP_BY_INPUTS
 		        && (definer->node->since >= CLIP_HAS_ENDS || node_attribute(definer->node, names[i])))
 			x = expr2(definer, opcodes[i],
@@ -308,12 +300,10 @@ void infer_variadic(struct node *node)
 
 static const struct expr *sum_of(struct definer *definer)
 {
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *sum = definer_load(definer, IN(0), rank, at);
+	SHAPE(0, rank, extents, at);
+	const struct expr *sum = BROADCAST(IN(0), rank, at);
 	for (int i = 1; i < definer->node->ins; i++)
-		sum = expr2(definer, scalar_of(definer->node), sum, definer_load(definer, IN(i), rank, at));
+		sum = expr2(definer, scalar_of(definer->node), sum, BROADCAST(IN(i), rank, at));
 	return sum;
 }
 

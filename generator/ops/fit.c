@@ -93,9 +93,7 @@ void define_fit(struct definer *definer)
 {
 	const struct tensor *out = definer->node->out[0];
 	struct definition *x = definer_in_stored(definer, 0);
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	bool same = true;
 	for (int d = 0; d < rank; d++) {
 		const struct asked *asked = symbol_of(definer->node, d);
@@ -106,12 +104,11 @@ void define_fit(struct definer *definer)
 		if (own->count)
 			require_range(definer, asked, definer_size(definer, own->count));
 		if (own->count != first->count || (!own->count && own->extent != first->extent))
-			REQUIRE(I_EQUAL(definer_dim(definer, own), definer_dim(definer, first)),
-			        "dimension %d of %s is not %s, which %s has", d, out->name, asked->symbol,
-			        asked->first->name);
+			REQUIRE(I_EQUAL(DIM(own), DIM(first)), "dimension %d of %s is not %s, which %s has", d,
+			        out->name, asked->symbol, asked->first->name);
 	}
 	if (same)
-		definer_out(definer, 0, x);
+		GIVE(0, x);
 	else
 		OUT(0, LOAD(x, at));
 }

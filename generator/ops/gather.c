@@ -20,7 +20,7 @@ static const struct index *place(struct definer *definer, const struct expr *ind
 	expr_bounds(index, &low, &high);
 	if (low >= 0 && high < dim->extent)
 		return index_value(arena, index, 0, dim->extent - 1);
-	index = ADD(index, MUL(LESS(index, zero), definer_dim(definer, dim)));
+	index = ADD(index, MUL(LESS(index, zero), DIM(dim)));
 	return index_value(arena, MIN(MAX(index, zero), last), 0, dim->extent - 1);
 }
 
@@ -66,7 +66,7 @@ void definer_require_index(struct definer *definer, int64_t column, int d)
 	index_vars(arena, own, rank, indices->extents);
 	if (column >= 0)
 		own[rank] = CONSTANT(column);
-	const struct expr *at = CAST(DTYPE_I64, LOAD(indices, own)), *most = definer_dim(definer, dim);
+	const struct expr *at = CAST(DTYPE_I64, LOAD(indices, own)), *most = DIM(dim);
 	if (tensor_counted(definer->node->in[1]))
 		most = I_MAX(most, I(1));
 	const struct expr *least = integer_kept(definer, "least", I_SUB(I(-1), most));
@@ -291,7 +291,7 @@ void define_reverse_sequence(struct definer *definer)
 	if (steps->count)
 		definer_require(definer, EXIT_INVALID, 1, lengths->extents,
 		        I_AND(I_LESS(I(-1), LOAD(lengths, &sequence)),
-		                I_LESS(LOAD(lengths, &sequence), I_ADD(definer_dim(definer, steps), I(1)))),
+		                I_LESS(LOAD(lengths, &sequence), I_ADD(DIM(steps), I(1)))),
 		        "a length at run time is not in what there is of dimension %d", s.time);
 	else
 		definer_require_within(definer, EXIT_INVALID, 1, lengths->extents, LOAD(lengths, &sequence), 0,

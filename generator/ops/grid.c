@@ -70,7 +70,7 @@ static const struct expr *weight_of(struct definer *definer, enum mode mode, con
 {
 	enum dtype type = far->type;
 	double a = -0.75;
-	const struct expr *x = expr1(definer, SCALAR_abs, far);
+	const struct expr *x = ABS(far);
 	if (mode == NEAREST)
 		return NUMBER(type, 1);
 	if (mode == LINEAR)
@@ -80,7 +80,7 @@ static const struct expr *weight_of(struct definer *definer, enum mode mode, con
 	const struct expr *off =
 	        ADD(MUL(ADD(MUL(ADD(MUL(NUMBER(type, a), x), NUMBER(type, -5 * a)), x), NUMBER(type, 8 * a)), x),
 	                NUMBER(type, -4 * a));
-	return WHERE(expr2(definer, SCALAR_less_equal, x, NUMBER(type, 1)), near, off);
+	return WHERE(LESS_EQUAL(x, NUMBER(type, 1)), near, off);
 }
 
 /* An index as the padding has it: inside [0, n). */
@@ -103,9 +103,8 @@ static const struct expr *size_of(struct definer *definer, int d)
 	const struct dim *dim = &node->in[0]->dims[d];
 	if (!dim->count)
 		return I(dim->extent);
-	REQUIRE(I_LESS(I(0), definer_dim(definer, dim)), "dimension %d of the data has no element", d);
-	return integer_kept(
-	        definer, arena_printf(definer->arena, "size_%d", d), I_MAX(definer_dim(definer, dim), I(1)));
+	REQUIRE(I_LESS(I(0), DIM(dim)), "dimension %d of the data has no element", d);
+	return integer_kept(definer, arena_printf(definer->arena, "size_%d", d), I_MAX(DIM(dim), I(1)));
 }
 
 static const struct expr *as_number(struct definer *definer, enum dtype type, const struct expr *whole)
@@ -200,11 +199,11 @@ void define_grid_sample(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = IN(0), *grid = IN(1);
-	const struct index *at[MAX_RANK], *x_at[MAX_RANK], *own[MAX_RANK];
-	int64_t extents[MAX_RANK], reduced[MAX_RANK];
+	const struct index *x_at[MAX_RANK], *own[MAX_RANK];
+	int64_t reduced[MAX_RANK];
 	enum mode mode = mode_of(definer->node);
 	const struct expr *weight = NULL, *outside = NULL;
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	enum dtype type = x->type;
 	if (type == DTYPE_BOOL)
 		x = definer_as(definer, x, DTYPE_U8);
@@ -238,7 +237,7 @@ void define_grid_sample(struct definer *definer)
 	struct definition *made = definer_reduction(
 	        definer, name, rank, extents, REDUCE_SUM, rank - 2, reduced, NULL, MUL(value, weight));
 	if (made->type == type)
-		definer_out(definer, 0, made);
+		GIVE(0, made);
 	else
 		OUT(0,
 		        CAST(type,

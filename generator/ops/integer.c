@@ -55,8 +55,8 @@ static const struct expr *is_axis(struct definer *definer, const struct axes *ax
 {
 	if (axes->input < 0)
 		return I(i == d);
-	const struct expr *axis = definer_element(definer, axes->input, i);
-	return I_OR(integer_is(definer, axis, d), integer_is(definer, axis, d - axes->rank));
+	const struct expr *axis = ELEMENT(axes->input, i);
+	return I_OR(I_IS(axis, d), I_IS(axis, d - axes->rank));
 }
 
 const struct expr *axes_say(
@@ -64,8 +64,7 @@ const struct expr *axes_say(
 {
 	const struct expr *value = I(otherwise);
 	for (int64_t i = 0; i < axes->count; i++)
-		value = integer_where(
-		        definer, is_axis(definer, axes, i, d), definer_element(definer, input, first + i), value);
+		value = I_WHERE(is_axis(definer, axes, i, d), ELEMENT(input, first + i), value);
 	return integer_kept(definer, arena_printf(definer->arena, "told_%d", d), value);
 }
 
@@ -80,7 +79,7 @@ const struct expr *axes_right(struct definer *definer, const struct axes *axes)
 		right = I_AND(right, I_LESS(count, I(2)));
 		all = I_ADD(all, count);
 	}
-	return axes->input < 0 ? right : I_AND(right, integer_is(definer, all, axes->count));
+	return axes->input < 0 ? right : I_AND(right, I_IS(all, axes->count));
 }
 
 struct definition *definer_choose(struct definer *definer, int count, const struct expr *const *is,
@@ -96,11 +95,11 @@ struct definition *definer_choose(struct definer *definer, int count, const stru
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	for (int i = count - 1; i >= 0; i--)
-		which = integer_where(definer, is[i], I(i), which);
+		which = I_WHERE(is[i], I(i), which);
 	which = integer_kept(definer, "which", which);
 	REQUIRE(integer_between(definer, which, 0, count - 1), "%s", text);
 	index_vars(arena, at, first->rank, first->extents);
-	const struct index *chosen = definer_index(definer, which, 0, count - 1);
+	const struct index *chosen = INDEX(which, 0, count - 1);
 	for (int i = count - 1; i >= 0; i--) {
 		const struct expr *one = LOAD(each[i], at);
 		body = body ? SELECT(&(struct range){ chosen, i, i + 1 }, 1, one, body) : one;
@@ -126,14 +125,13 @@ void define_asked(struct definer *definer)
 	const char *what = attribute_string(node, "what"), *numbers = "";
 	for (int64_t i = 0; i < definer_elements(definer, 2); i++) {
 		int64_t number;
-		if (!definer_number(definer, definer_element(definer, 2, i), &number)
-		        || i >= definer_elements(definer, 1))
+		if (!definer_number(definer, ELEMENT(2, i), &number) || i >= definer_elements(definer, 1))
 			node_invalid(node, "what is asked for is no constant, or longer than the operand");
-		right = I_AND(right, integer_is(definer, definer_element(definer, 1, i), number));
+		right = I_AND(right, I_IS(ELEMENT(1, i), number));
 		numbers = arena_printf(definer->arena, "%s%s%lld", numbers, i ? ", " : "", (long long)number);
 	}
 	REQUIRE(right, "%s [%s], as declared, is right", what, numbers);
-	definer_out(definer, 0, definer_in_stored(definer, 0));
+	GIVE(0, definer_in_stored(definer, 0));
 }
 
 /* ---- ingot.Branch: input 0, of the one branch of an If that can be; a check asks that the condition, input 1,
@@ -147,8 +145,8 @@ void infer_branch(struct node *node)
 
 void define_branch(struct definer *definer)
 {
-	const struct expr *is_not = integer_is(definer, CAST(DTYPE_I64, definer_load(definer, IN(1), 0, NULL)), 0);
-	REQUIRE(attribute_int(definer->node, "yes") ? integer_is(definer, is_not, 0) : is_not, "%s",
+	const struct expr *is_not = I_IS(CAST(DTYPE_I64, BROADCAST(IN(1), 0, NULL)), 0);
+	REQUIRE(attribute_int(definer->node, "yes") ? I_IS(is_not, 0) : is_not, "%s",
 	        attribute_string(definer->node, "why"));
-	definer_out(definer, 0, definer_in_stored(definer, 0));
+	GIVE(0, definer_in_stored(definer, 0));
 }

@@ -66,12 +66,10 @@ static struct statistics batch_statistics(struct definer *definer, struct defini
 		}
 	}
 	const struct expr *each = NUMBER(x->type, 1 / count);
-	struct definition *sum = definer_reduction(
-	        definer, definer_name(definer, "sum"), 1, &x->extents[1], REDUCE_SUM, n, terms, NULL, LOAD(x, at));
+	struct definition *sum = REDUCTION("sum", 1, &x->extents[1], REDUCE_SUM, n, terms, NULL, LOAD(x, at));
 	is.mean = PART("mean", 1, &x->extents[1], MUL(LOAD(sum, &c), each));
 	const struct expr *d = SUB(LOAD(x, at), LOAD(is.mean, &c));
-	struct definition *squares = definer_reduction(
-	        definer, definer_name(definer, "squares"), 1, &x->extents[1], REDUCE_SUM, n, terms, NULL, MUL(d, d));
+	struct definition *squares = REDUCTION("squares", 1, &x->extents[1], REDUCE_SUM, n, terms, NULL, MUL(d, d));
 	is.variance = PART("variance", 1, &x->extents[1], MUL(LOAD(squares, &c), each));
 	return is;
 }
@@ -141,9 +139,9 @@ void infer_layer_normalization(struct node *node)
 void define_layer_normalization(struct definer *definer)
 {
 	struct definition *x = IN(0), *scale = IN(1), *bias = IN(2);
-	const struct index *at[MAX_RANK], *term_at[MAX_RANK];
-	int64_t extents[MAX_RANK], row_extents[MAX_RANK], terms[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
+	const struct index *term_at[MAX_RANK];
+	int64_t row_extents[MAX_RANK], terms[MAX_RANK];
+	SHAPE(0, rank, extents, at);
 	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
 	double count = 1;
 	for (int d = 0; d < rank; d++) {
@@ -155,27 +153,26 @@ void define_layer_normalization(struct definer *definer)
 		}
 	}
 	const struct expr *each = NUMBER(x->type, 1 / count);
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM,
-	        rank - axis, terms, NULL, LOAD(x, term_at));
-	struct definition *mean = PART("mean", rank, row_extents, MUL(definer_load(definer, sum, rank, at), each));
-	struct definition *centred =
-	        PART("centred", rank, extents, SUB(LOAD(x, at), definer_load(definer, mean, rank, at)));
+	struct definition *sum =
+	        REDUCTION("sum", rank, row_extents, REDUCE_SUM, rank - axis, terms, NULL, LOAD(x, term_at));
+	struct definition *mean = PART("mean", rank, row_extents, MUL(BROADCAST(sum, rank, at), each));
+	struct definition *centred = PART("centred", rank, extents, SUB(LOAD(x, at), BROADCAST(mean, rank, at)));
 	const struct expr *d = LOAD(centred, term_at);
-	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), rank, row_extents,
-	        REDUCE_SUM, rank - axis, terms, NULL, MUL(d, d));
-	const struct expr *variance = FMA(definer_load(definer, squares, rank, at), each,
-	        NUMBER(x->type, attribute_float(definer->node, "epsilon")));
+	struct definition *squares =
+	        REDUCTION("squares", rank, row_extents, REDUCE_SUM, rank - axis, terms, NULL, MUL(d, d));
+	const struct expr *variance =
+	        FMA(BROADCAST(squares, rank, at), each, NUMBER(x->type, attribute_float(definer->node, "epsilon")));
 	struct definition *inverse =
 	        PART("inverse", rank, row_extents, DIV(NUMBER(x->type, 1), expr1(definer, SCALAR_sqrt, variance)));
-	const struct expr *normal = MUL(LOAD(centred, at), definer_load(definer, inverse, rank, at));
-	const struct expr *factor = definer_load(definer, scale, rank, at);
-	OUT(0, bias ? FMA(normal, factor, definer_load(definer, bias, rank, at)) : MUL(normal, factor));
+	const struct expr *normal = MUL(LOAD(centred, at), BROADCAST(inverse, rank, at));
+	const struct expr *factor = BROADCAST(scale, rank, at);
+	OUT(0, bias ? FMA(normal, factor, BROADCAST(bias, rank, at)) : MUL(normal, factor));
 	for (int i = 1; i < 3; i++) { /* in the type of `stash_type`, whatever the data's */
 		struct definition *row = i == 1 ? mean : inverse;
 		if (row->type == DTYPE_F32)
-			definer_out(definer, i, row);
+			GIVE(i, row);
 		else
-			OUT(i, CAST(DTYPE_F32, definer_load(definer, row, rank, at)));
+			OUT(i, CAST(DTYPE_F32, BROADCAST(row, rank, at)));
 	}
 }
 
@@ -214,8 +211,7 @@ void define_lrn(struct definer *definer)
 	memcpy(x_at, at, sizeof x_at);
 	x_at[1] = PLUS(SUM(at[1], VAR(rank, terms)), -before);
 	const struct expr *near = SELECT(&(struct range){ x_at[1], 0, channels }, 1, LOAD(x, x_at), NUMBER(x->type, 0));
-	struct definition *squares = definer_reduction(
-	        definer, definer_name(definer, "squares"), rank, extents, REDUCE_SUM, 1, &terms, NULL, MUL(near, near));
+	struct definition *squares = REDUCTION("squares", rank, extents, REDUCE_SUM, 1, &terms, NULL, MUL(near, near));
 	const struct expr *sum = FMA(NUMBER(x->type, (double)attribute_float(definer->node, "alpha") / (double)size),
 	        LOAD(squares, at), NUMBER(x->type, (double)attribute_float(definer->node, "bias")));
 	double beta = (double)attribute_float(definer->node, "beta");

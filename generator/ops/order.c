@@ -64,7 +64,7 @@ static const struct expr *last_of_all(struct arena *arena, enum dtype type, bool
 /* As many as are wanted are there. */
 static void require_many(struct definer *definer, const struct dim *have, const struct dim *want)
 {
-	const struct expr *k = definer_dim(definer, want), *many = I_ADD(definer_dim(definer, have), I(1));
+	const struct expr *k = DIM(want), *many = I_ADD(DIM(have), I(1));
 	if (!want->count && (!have->count || size_span(have->count).least >= want->extent))
 		return;
 	REQUIRE(I_AND(I_LESS(I(-1), k), I_LESS(k, many)), "a k of 0 to what there is of dimension %d of %s is right",
@@ -122,7 +122,7 @@ static struct definition *places_of(struct definer *definer, struct definition *
 	own = PLUS(SUM(own, SCALE(other, -1)), n - 1);
 	step = short_integer(definer, POSITION(QUOTIENT(own, n)));
 	mine = expr2(definer, largest ? SCALAR_sub : SCALAR_add, mine, step);
-	return definer_reduction(definer, definer_name(definer, "place"), x->rank, x->extents, REDUCE_SUM, 1, &n, NULL,
+	return REDUCTION("place", x->rank, x->extents, REDUCE_SUM, 1, &n, NULL,
 	        expr2(definer, largest ? SCALAR_greater : SCALAR_less, theirs, mine));
 }
 
@@ -139,8 +139,8 @@ static const struct expr *in_place(struct definer *definer, struct definition *x
 	const struct expr *what = position ? short_integer(definer, POSITION(at[axis])) : bits_of(definer, LOAD(x, at)),
 	                  *here = EQUAL(LOAD(place, at), short_integer(definer, POSITION(own))),
 	                  *none = WHOLE(DTYPE_I32, INT32_MIN);
-	struct definition *found = definer_reduction(definer, definer_name(definer, position ? "position" : "value"),
-	        x->rank, extents, REDUCE_MAX, 1, &n, NULL, WHERE(here, what, none));
+	struct definition *found = REDUCTION(
+	        position ? "position" : "value", x->rank, extents, REDUCE_MAX, 1, &n, NULL, WHERE(here, what, none));
 	at[axis] = own;
 	what = LOAD(found, at);
 	if (!position && dtypes[x->type].class == CLASS_FLOAT)
@@ -153,9 +153,10 @@ void define_top_k(struct definer *definer)
 	struct arena *arena = definer->arena;
 	struct definition *x = IN(0);
 	const struct node *node = definer->node;
-	const struct index *at[MAX_RANK], *key_at[MAX_RANK], *order_at[MAX_RANK];
-	int64_t extents[MAX_RANK], rows[MAX_RANK];
-	int rank = definer_shape(definer, node_has_out(node, 0) ? 0 : 1, extents, at), axis = order_axis(node), row = 0;
+	const struct index *key_at[MAX_RANK], *order_at[MAX_RANK];
+	int64_t rows[MAX_RANK];
+	SHAPE(node_has_out(node, 0) ? 0 : 1, rank, extents, at);
+	int axis = order_axis(node), row = 0;
 	int64_t n = x->extents[axis];
 	bool largest = node->since < 11 || attribute_int(node, "largest");
 	if (extents[axis] > n)
@@ -164,8 +165,7 @@ void define_top_k(struct definer *definer)
 	                 *want = &node->out[node_has_out(node, 0) ? 0 : 1]->dims[axis];
 	require_many(definer, have, want);
 	if (node_in(node, 1) && !node->in[1]->data && !want->count)
-		REQUIRE(integer_is(definer, definer_element(definer, 1, 0), extents[axis]),
-		        "k is %" PRId64 ", as declared, is right", extents[axis]);
+		REQUIRE(I_IS(ELEMENT(1, 0), extents[axis]), "k is %" PRId64 ", as declared, is right", extents[axis]);
 	if (n > INT32_MAX)
 		node_limit(node, "rows of %" PRId64 ", %d at most", n, INT32_MAX);
 	for (int d = 0; d < rank; d++)
@@ -189,7 +189,7 @@ void define_top_k(struct definer *definer)
 	        rank, rows, largest, n, definition_elements(x) ? LOAD(there, key_at) : NULL, NULL);
 	const struct expr *position = LOAD(order, order_at);
 	if (own)
-		definer_out(definer, 1, order);
+		GIVE(1, order);
 	else
 		OUT(1, position);
 	at[axis] = index_value(arena, position, 0, n > 0 ? n - 1 : 0);

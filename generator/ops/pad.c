@@ -174,7 +174,7 @@ static const struct expr *beside(struct definer *definer, struct definition *x, 
 	int64_t n = x->extents[d], period = 2 * (n - 1);
 	memcpy(own, at, sizeof *own * (size_t)x->rank);
 	if (definer->node->in[0]->dims[d].count) {
-		own[d] = definer_index(definer, beside_counted(definer, mode, d, POSITION(from)), 0, n - 1);
+		own[d] = INDEX(beside_counted(definer, mode, d, POSITION(from)), 0, n - 1);
 		return LOAD(x, own);
 	}
 	int64_t low, high;
@@ -224,8 +224,8 @@ static void pads_at_run_time(
 		first = integer_kept(definer, arena_printf(definer->arena, "before_%d", d), first);
 		right = I_AND(right,
 		        I_AND(integer_between(definer, first, -PAD_MOST, PAD_MOST),
-		                integer_is(definer, I_ADD(first, last), extents[d] - x->extents[d])));
-		before[d] = definer_index(definer, first, -PAD_MOST, PAD_MOST);
+		                I_IS(I_ADD(first, last), extents[d] - x->extents[d])));
+		before[d] = INDEX(first, -PAD_MOST, PAD_MOST);
 	}
 	REQUIRE(right, "pads that make the declared %s are right", definer_shape_text(definer, x->rank, extents));
 }
@@ -234,12 +234,12 @@ void define_pad(struct definer *definer)
 {
 	const struct node *node = definer->node;
 	struct definition *x = IN(0), *fill = node->since < PADS_ARE_INPUT ? NULL : IN(2);
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK], first[MAX_RANK], last[MAX_RANK];
+	int64_t first[MAX_RANK], last[MAX_RANK];
 	const struct index *before[MAX_RANK];
 	struct range ranges[MAX_RANK];
 	enum mode mode = mode_of(node);
-	int rank = definer_shape(definer, 0, extents, at), count = 0;
+	SHAPE(0, rank, extents, at);
+	int count = 0;
 	bool constant =
 	        pads_in_sizes(node, first) || pads_of(node, rank, first, last); /* what comes behind, the extents say */
 	for (int d = 0; constant && d < rank; d++)
@@ -264,7 +264,7 @@ void define_pad(struct definer *definer)
 		return;
 	}
 	const struct expr *outside = fill
-	        ? definer_load(definer, fill, 0, NULL)
+	        ? BROADCAST(fill, 0, NULL)
 	        : NUMBER(x->type, node->since < PADS_ARE_INPUT ? (double)attribute_float(node, "value") : 0);
 	for (int d = 0; d < rank; d++) {
 		at[d] = SUM(at[d], SCALE(before[d], -1));
@@ -363,9 +363,8 @@ static void declared_repeats(struct definer *definer, const struct definition *x
 		if (n ? extents[d] % n != 0 : extents[d] != 0)
 			node_invalid(definer->node, "dimension %d is declared as %" PRId64 ", no multiple of %" PRId64,
 			        d, extents[d], n);
-		const struct expr *times = definer_element(definer, 1, d);
-		right = I_AND(right,
-		        n ? integer_is(definer, times, extents[d] / n) : integer_between(definer, times, 0, INT64_MAX));
+		const struct expr *times = ELEMENT(1, d);
+		right = I_AND(right, n ? I_IS(times, extents[d] / n) : integer_between(definer, times, 0, INT64_MAX));
 	}
 	REQUIRE(right, "repeats that make the declared %s are right", definer_shape_text(definer, x->rank, extents));
 }
@@ -376,17 +375,16 @@ static const struct index *tile_at(
 {
 	if (!dim->count || extent <= dim->extent)
 		return REST(at, dim->extent);
-	const struct expr *place = POSITION(at), *have = I_MAX(definer_dim(definer, dim), I(1));
+	const struct expr *place = POSITION(at), *have = I_MAX(DIM(dim), I(1));
 	const struct expr *whole = I_MUL(I_DIV(place, have), have);
-	return definer_index(definer, I_SUB(place, whole), 0, dim->extent - 1);
+	return INDEX(I_SUB(place, whole), 0, dim->extent - 1);
 }
 
 void define_tile(struct definer *definer)
 {
 	struct definition *x = IN(0);
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK], count;
-	int rank = definer_shape(definer, 0, extents, at);
+	int64_t count;
+	SHAPE(0, rank, extents, at);
 	if (!repeats_of(definer->node, &count) && node_in_is_late(definer->node, 1))
 		declared_repeats(definer, x, extents);
 	if (!definition_elements(x)) {
@@ -411,13 +409,10 @@ void infer_trilu(struct node *node)
 void define_trilu(struct definer *definer)
 {
 	struct definition *x = IN(0);
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK], k;
-	int rank = definer_shape(definer, 0, extents, at);
+	int64_t k;
+	SHAPE(0, rank, extents, at);
 	int64_t far = extents[rank - 1] + extents[rank - 2];
-	const struct index *diagonal = definer_elements(definer, 1)
-	        ? definer_index(definer, definer_element(definer, 1, 0), -far, far)
-	        : CONSTANT(0);
+	const struct index *diagonal = definer_elements(definer, 1) ? INDEX(ELEMENT(1, 0), -far, far) : CONSTANT(0);
 	const struct index *beyond = SUM(at[rank - 1], SCALE(at[rank - 2], -1));
 	if (!index_is_constant(diagonal, &k)) {
 		beyond = SUM(beyond, SCALE(diagonal, -1));

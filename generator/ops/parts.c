@@ -146,7 +146,7 @@ static void declared_parts(struct definer *definer, int axis, int64_t extent, in
 			        node, "parts that are not constant, with an output that is absent, are not supported");
 		definer_shape(definer, i, extents, NULL);
 		sum += parts[i] = extents[axis];
-		right = I_AND(right, integer_is(definer, definer_element(definer, 1, i), parts[i]));
+		right = I_AND(right, I_IS(ELEMENT(1, i), parts[i]));
 	}
 	if (sum != extent)
 		node_invalid(node, "the declared parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
@@ -171,18 +171,18 @@ static void define_said_parts(struct definer *definer, int axis)
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], n = x->extents[axis], most = 0;
 	for (int i = 0; i < node->outs; i++) {
-		const struct expr *size = definer_dim(definer, &node->out[i]->dims[axis]);
+		const struct expr *size = DIM(&node->out[i]->dims[axis]);
 		definer_shape(definer, i, extents, at);
 		if (most + extents[axis] <= n) /* wherever it begins, it ends inside */
-			at[axis] = SUM(at[axis], definer_index(definer, from, 0, most));
+			at[axis] = SUM(at[axis], INDEX(from, 0, most));
 		else
-			at[axis] = definer_index(definer, I_ADD(from, POSITION(at[axis])), 0, n - 1);
+			at[axis] = INDEX(I_ADD(from, POSITION(at[axis])), 0, n - 1);
 		OUT(i, n ? LOAD(x, at) : NUMBER(x->type, 0));
 		right = I_AND(right, I_LESS(I(-1), size));
 		from = integer_kept(definer, arena_printf(arena, "from_%d", i + 1), I_ADD(from, size));
 		most = most + extents[axis] < n ? most + extents[axis] : n;
 	}
-	REQUIRE(I_AND(right, I_EQUAL(from, definer_dim(definer, &node->in[0]->dims[axis]))),
+	REQUIRE(I_AND(right, I_EQUAL(from, DIM(&node->in[0]->dims[axis]))),
 	        "parts that sum to what there is of dimension %d of %s are right", axis, node->in[0]->name);
 }
 
@@ -264,7 +264,7 @@ static const struct expr *counted_parts(
 	before[0] = I(0);
 	for (int i = 0; i < node->ins; i++) {
 		const struct dim *dim = &node->in[i]->dims[axis];
-		before[i + 1] = integer_kept(definer, "end", I_ADD(before[i], definer_dim(definer, dim)));
+		before[i + 1] = integer_kept(definer, "end", I_ADD(before[i], DIM(dim)));
 	}
 	for (int i = node->ins; i-- > 0;) {
 		struct definition *x = IN(i);
@@ -272,8 +272,8 @@ static const struct expr *counted_parts(
 		if (definition_elements(x) == 0)
 			continue;
 		memcpy(x_at, at, sizeof x_at);
-		x_at[axis] = definer_index(definer, I_SUB(POSITION(at[axis]), before[i]), 0, x->extents[axis] - 1);
-		const struct index *end = definer_index(definer, before[i + 1], 0, extents[axis]);
+		x_at[axis] = INDEX(I_SUB(POSITION(at[axis]), before[i]), 0, x->extents[axis] - 1);
+		const struct index *end = INDEX(before[i + 1], 0, extents[axis]);
 		const struct range range = { SUM(at[axis], SCALE(end, -1)), -extents[axis], 0 };
 		const struct expr *part = LOAD(x, x_at);
 		body = body ? SELECT(&range, 1, part, body) : part;
@@ -283,9 +283,9 @@ static const struct expr *counted_parts(
 
 void define_concat(struct definer *definer)
 {
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK], to;
-	int rank = definer_shape(definer, 0, extents, at), axis = concat_axis(definer->node, rank);
+	int64_t to;
+	SHAPE(0, rank, extents, at);
+	int axis = concat_axis(definer->node, rank);
 	const struct expr *body = NULL;
 	to = extents[axis];
 	if (definer->node->in[0]->cache == definer->node->out[0] && definer->node->out[0]->is_cache) {

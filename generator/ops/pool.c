@@ -24,9 +24,7 @@ static struct definition *reduce_window(
         struct definer *definer, const struct window *window, const char *name, enum reduce reduce, double outside)
 {
 	struct definition *x = IN(0);
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	const struct expr *pad = dtypes[x->type].class == CLASS_FLOAT
 	        ? NUMBER(x->type, outside)
 	        : WHOLE(x->type, dtypes[x->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[x->type].bits) : 0);
@@ -57,9 +55,8 @@ static const struct index *flat_position(
 static void define_indices(struct definer *definer, const struct window *window, struct definition *largest)
 {
 	struct definition *x = IN(0);
-	const struct index *at[MAX_RANK], *own[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int rank = definer_shape(definer, 1, extents, at);
+	const struct index *own[MAX_RANK];
+	SHAPE(1, rank, extents, at);
 	memcpy(own, at, sizeof own);
 	/* a load whose pads are the largest integer: its place is what is wanted, so only the select around it is kept
 	 */
@@ -70,7 +67,7 @@ static void define_indices(struct definer *definer, const struct window *window,
 	const struct expr *place = WHERE(found, POSITION(flat_position(definer, x, at)), none);
 	if (padded->kind == EXPR_SELECT)
 		place = SELECT(padded->ranges, padded->range_count, place, none);
-	definer_out(definer, 1,
+	GIVE(1,
 	        definer_reduction(definer, definer->node->out[1]->name, rank, extents, REDUCE_MIN, window->count,
 	                window->kernel, NULL, place));
 }
@@ -82,7 +79,7 @@ void define_max_pool(struct definer *definer)
 	const char *name = node_has_out(definer->node, 0) ? definer->node->out[0]->name : definer_name(definer, "max");
 	struct definition *largest = reduce_window(definer, &window, name, REDUCE_MAX, -INFINITY);
 	chain_terms(largest);
-	definer_out(definer, 0, largest);
+	GIVE(0, largest);
 	if (node_has_out(definer->node, 1))
 		define_indices(definer, &window, largest);
 }
@@ -113,7 +110,7 @@ static const struct expr *taps_counted(
 	const struct expr *none = I(0), *at = POSITION(VAR(2 + d, window->out[d])), *ends[2];
 	const struct expr *first = I_SUB(I_MUL(at, I(window->stride[d])), I(window->before[d]));
 	ends[0] = I(with_pads ? -window->before[d] : 0);
-	ends[1] = I_ADD(definer_dim(definer, &definer->node->in[0]->dims[2 + d]), I(with_pads ? window->after[d] : 0));
+	ends[1] = I_ADD(DIM(&definer->node->in[0]->dims[2 + d]), I(with_pads ? window->after[d] : 0));
 	for (int i = 0; i < 2; i++) {
 		const struct expr *far = I_ADD(I_MAX(I_SUB(ends[i], first), none), I(window->dilation[d] - 1));
 		ends[i] = I_MIN(I_DIV(far, I(window->dilation[d])), I(window->kernel[d]));
@@ -200,7 +197,7 @@ const struct expr *lp_raised(struct definer *definer, const struct expr *x, doub
 {
 	if (p == 2)
 		return MUL(x, x);
-	x = expr1(definer, SCALAR_abs, x);
+	x = ABS(x);
 	return p == 1 ? x : expr2(definer, SCALAR_pow, x, NUMBER(x->type, p));
 }
 
@@ -220,16 +217,13 @@ void infer_lp_pool(struct node *node)
 void define_lp_pool(struct definer *definer)
 {
 	struct definition *x = IN(0);
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
 	struct window window;
 	double p = lp_norm(definer->node);
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	window_of(definer->node, definer->node->in[0], NULL, &window);
 	const struct expr *term =
 	        lp_raised(definer, window_load(definer, &window, x, at, 2, rank, NUMBER(x->type, 0)), p);
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM,
-	        window.count, window.kernel, NULL, term);
+	struct definition *sum = REDUCTION("sum", rank, extents, REDUCE_SUM, window.count, window.kernel, NULL, term);
 	definer_shape(definer, 0, extents, at);
 	OUT(0, lp_root(definer, LOAD(sum, at), p));
 }

@@ -120,9 +120,7 @@ static bool is_nothing(const struct definition *zero)
 void define_dequantise(struct definer *definer)
 {
 	struct definition *x = definer_in_stored(definer, 0), *scale = IN(1), *zero = definer_in_stored(definer, 2);
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	const struct expr *value = LOAD(x, at);
 	if (zero && x->type != DTYPE_I32 && !is_nothing(zero)) { /* int32 has a zero point of 0 by definition */
 		enum dtype between = dtypes[x->type].class == CLASS_FLOAT ? DTYPE_F32 : DTYPE_I32;
@@ -168,9 +166,7 @@ static const struct expr *cut_to(struct definer *definer, enum dtype type, const
 void define_quantise(struct definer *definer)
 {
 	struct definition *x = IN(0), *scale = IN(1), *zero = IN(2);
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	enum dtype to = definer->node->out[0]->type, precision = precision_of(definer->node);
 	bool whole = dtypes[to].class != CLASS_FLOAT;
 	const struct expr *value =

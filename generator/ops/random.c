@@ -54,10 +54,8 @@ static const struct expr *uniform(struct definer *definer, enum dtype type, int6
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int out = !node_has_out(node, 0), rank = definer_shape(definer, out, extents, at),
-	    kept = type == DTYPE_F64 ? 53 : 24;
+	int out = !node_has_out(node, 0), kept = type == DTYPE_F64 ? 53 : 24;
+	SHAPE(out, rank, extents, at);
 	const struct attribute *given = node_attribute(node, "seed");
 	uint32_t bits = 0;
 	if (given && given->kind == ATTRIBUTE_FLOAT)
@@ -140,18 +138,15 @@ void define_multinomial(struct definer *definer)
 	const struct index *all[2] = { at[0], VAR(1, classes) }, *term[2] = { at[0], VAR(2, classes) },
 	                   *last[2] = { at[0], CONSTANT(classes - 1) };
 	const struct index *row_term[2] = { at[0], VAR(1, classes) };
-	struct definition *most = definer_reduction(
-	        definer, definer_name(definer, "most"), 1, extents, REDUCE_MAX, 1, &classes, NULL, LOAD(x, row_term));
+	struct definition *most = REDUCTION("most", 1, extents, REDUCE_MAX, 1, &classes, NULL, LOAD(x, row_term));
 	struct definition *share =
 	        PART("shares", 2, x->extents, expr1(definer, SCALAR_exp, SUB(LOAD(x, all), LOAD(most, at))));
 	const struct expr *to[2] = { NULL, POSITION(term[1]) };
 	struct definition *below = definer_scatter(definer, definer_name(definer, "below"), 2, x->extents, REDUCE_SUM,
 	        true, to, 1, &classes, NULL, LOAD(share, term));
 	struct definition *drawn = PART("drawn", 2, extents, MUL(uniform(definer, x->type, 1, 0), LOAD(below, last)));
-	const struct expr *passed =
-	        CAST(DTYPE_I64, expr2(definer, SCALAR_less_equal, LOAD(below, term), LOAD(drawn, at)));
-	struct definition *count = definer_reduction(
-	        definer, definer_name(definer, "count"), 2, extents, REDUCE_SUM, 1, &classes, NULL, passed);
+	const struct expr *passed = CAST(DTYPE_I64, LESS_EQUAL(LOAD(below, term), LOAD(drawn, at)));
+	struct definition *count = REDUCTION("count", 2, extents, REDUCE_SUM, 1, &classes, NULL, passed);
 	OUT(0, CAST(definer->node->out[0]->type, MIN(LOAD(count, at), WHOLE(DTYPE_I64, classes - 1))));
 }
 
@@ -190,24 +185,24 @@ void define_dropout(struct definer *definer)
 	const struct index *at[MAX_RANK];
 	bool training = dropout_trains(node);
 	const struct expr *ratio = given
-	        ? CAST(x->type, definer_element(definer, 1, 0))
+	        ? CAST(x->type, ELEMENT(1, 0))
 	        : NUMBER(x->type, node->since < TRAINING_IS_INPUT ? (double)attribute_float(node, "ratio") : 0.5);
 	const struct expr *none = NUMBER(x->type, 0), *one = NUMBER(x->type, 1), *kept = NULL, *value, *asked = NULL;
 	index_vars(arena, at, x->rank, x->extents);
 	value = LOAD(x, at);
 	if (training) {
-		const struct expr *right = MUL(expr2(definer, SCALAR_less_equal, none, ratio), LESS(ratio, one));
-		asked = node->since < TRAINING_IS_INPUT ? one : CAST(x->type, definer_element(definer, 2, 0));
+		const struct expr *right = MUL(LESS_EQUAL(none, ratio), LESS(ratio, one));
+		asked = node->since < TRAINING_IS_INPUT ? one : CAST(x->type, ELEMENT(2, 0));
 		right = WHERE(asked, right, one);
 		REQUIRE(right, "a ratio in [0, 1) is right");
-		kept = WHERE(asked, expr2(definer, SCALAR_less_equal, ratio, uniform(definer, x->type, 1, 0)), one);
+		kept = WHERE(asked, LESS_EQUAL(ratio, uniform(definer, x->type, 1, 0)), one);
 		const struct expr *more = MUL(value, DIV(one, SUB(one, ratio)));
 		value = WHERE(asked, WHERE(kept, more, none), value);
 	}
 	if (kept)
 		OUT(0, value);
 	else
-		definer_out(definer, 0, x);
+		GIVE(0, x);
 	if (node_has_out(node, 1))
 		OUT(1, expr_of_type(definer, node->out[1]->type, 0, kept ? kept : one));
 }

@@ -78,10 +78,9 @@ static const struct expr *activate(struct definer *definer, const struct activat
 	case ACT_SCALED_TANH: return MUL(alpha, expr1(definer, SCALAR_tanh, MUL(beta, x)));
 	case ACT_HARD_SIGMOID: return MAX(zero, MIN(one, FMA(alpha, x, beta)));
 	case ACT_ELU: return if_less(definer, x, 0, MUL(alpha, SUB(expr1(definer, SCALAR_exp, x), one)), x);
-	case ACT_SOFTSIGN: return DIV(x, ADD(one, expr1(definer, SCALAR_abs, x)));
+	case ACT_SOFTSIGN: return DIV(x, ADD(one, ABS(x)));
 	default: { /* softplus: max(x, 0) + log(1 + e^-|x|), which cannot overflow */
-		const struct expr *small =
-		        expr1(definer, SCALAR_exp_below, expr1(definer, SCALAR_neg, expr1(definer, SCALAR_abs, x)));
+		const struct expr *small = expr1(definer, SCALAR_exp_below, expr1(definer, SCALAR_neg, ABS(x)));
 		return ADD(expr1(definer, SCALAR_relu, x), expr1(definer, SCALAR_log, ADD(one, small)));
 	}
 	}
@@ -221,7 +220,7 @@ void define_lengths(struct definer *definer)
 	int64_t extents[1];
 	const struct index *at[1];
 	struct definition *lengths = IN(1);
-	const struct expr *steps = definer_element(definer, 0, 0);
+	const struct expr *steps = ELEMENT(0, 0);
 	definer_shape(definer, 0, extents, at);
 	if (lengths)
 		steps = I_MIN(steps, CAST(DTYPE_I64, LOAD(lengths, at)));
@@ -231,7 +230,6 @@ void define_lengths(struct definer *definer)
 /* ---- definitions ---- */
 struct unrolling {
 	struct definer *definer;
-	struct arena *arena;
 	struct lstm lstm;
 	struct definition *x, *w, *r, *b, *lengths, *initial_h, *initial_c, *p;
 	int64_t steps, batch, inputs;
@@ -247,78 +245,75 @@ struct unrolling {
 
 static const char *name_at(struct unrolling *u, const char *part, int direction, int64_t step)
 {
-	const char *name =
-	        u->lstm.directions == 1 ? part : arena_printf(u->arena, "%s_%s", part, direction ? "back" : "forth");
-	return definer_name(u->definer, step < 0 ? name : arena_printf(u->arena, "%s%" PRId64, name, step));
+	struct definer *definer = u->definer;
+	const char *name = u->lstm.directions == 1
+	        ? part
+	        : arena_printf(definer->arena, "%s_%s", part, direction ? "back" : "forth");
+	return definer_name(definer, step < 0 ? name : arena_printf(definer->arena, "%s%" PRId64, name, step));
 }
 
 /* The length of sequence b, as int64. */
 static const struct expr *length_of(struct unrolling *u, const struct index *b)
 {
-	return expr_cast(u->arena, DTYPE_I64, expr_load(u->arena, u->lengths, &b));
+	struct definer *definer = u->definer;
+	return CAST(DTYPE_I64, LOAD(u->lengths, &b));
 }
 
 /* The time that step s of a reversed sequence reads: its length - 1 - s; any time where the sequence has ended. */
 static const struct index *reversed(struct unrolling *u, const struct index *s, const struct index *b)
 {
+	struct definer *definer = u->definer;
 	if (!u->lengths)
-		return index_plus(u->arena, index_scale(u->arena, s, -1), u->steps - 1);
-	const struct expr *time = expr2(u->definer, SCALAR_sub,
-	        expr2(u->definer, SCALAR_sub, length_of(u, b), expr_integer(u->arena, DTYPE_I64, 1)),
-	        expr_index(u->arena, s));
-	time = expr2(u->definer, SCALAR_max, time, expr_integer(u->arena, DTYPE_I64, 0));
-	time = expr2(u->definer, SCALAR_min, time, expr_integer(u->arena, DTYPE_I64, u->steps - 1));
-	return index_value(u->arena, time, 0, u->steps - 1);
+		return PLUS(SCALE(s, -1), u->steps - 1);
+	const struct expr *time = SUB(SUB(length_of(u, b), WHOLE(DTYPE_I64, 1)), POSITION(s));
+	time = MAX(time, WHOLE(DTYPE_I64, 0));
+	time = MIN(time, WHOLE(DTYPE_I64, u->steps - 1));
+	return index_value(definer->arena, time, 0, u->steps - 1);
 }
 
 /* s < length of b ? yes : no */
 static const struct expr *while_running(struct unrolling *u, const struct index *s, const struct index *b,
         const struct expr *yes, const struct expr *no)
 {
+	struct definer *definer = u->definer;
 	if (!u->lengths)
 		return yes;
-	const struct expr *runs =
-	        expr2(u->definer, SCALAR_less, u->round ? u->round : expr_index(u->arena, s), length_of(u, b));
-	return expr3(u->definer, SCALAR_where, expr_cast(u->arena, yes->type, runs), yes, no);
+	const struct expr *runs = LESS(u->round ? u->round : POSITION(s), length_of(u, b));
+	return WHERE(CAST(yes->type, runs), yes, no);
 }
 
 /* The two biases of each gate, summed: a constant where they are. */
 static const struct expr *bias_at(struct unrolling *u, int direction, const struct index *gate)
 {
-	struct arena *arena = u->arena;
+	struct definer *definer = u->definer;
 	int64_t extent = u->lstm.kind->gates * u->lstm.hidden;
-	const struct index *g = index_var(arena, 0, extent), *dir = index_constant(arena, direction);
+	const struct index *g = VAR(0, extent), *dir = CONSTANT(direction);
 	if (!u->b)
 		return NULL;
-	const struct expr *own = expr_load(arena, u->b, (const struct index *[]){ dir, g });
-	const struct expr *sum = expr2(u->definer, SCALAR_add, own,
-	        expr_load(arena, u->b, (const struct index *[]){ dir, index_plus(arena, g, extent) }));
+	const struct expr *own = LOAD(u->b, (const struct index *[]){ dir, g });
+	const struct expr *sum = ADD(own, LOAD(u->b, (const struct index *[]){ dir, PLUS(g, extent) }));
 	const struct range summed = { g, 0, GRU_HIDDEN * u->lstm.hidden };
 	if (u->lstm.late_reset) /* the hidden gate's second one is the reset gate's to take */
-		sum = expr_select(arena, &summed, 1, sum, own);
-	return expr_load(arena, definer_map(u->definer, name_at(u, "bias", direction, -1), 1, &extent, sum), &gate);
+		sum = SELECT(&summed, 1, sum, own);
+	return LOAD(definer_map(definer, name_at(u, "bias", direction, -1), 1, &extent, sum), &gate);
 }
 
 /* gates[s, b, g] of `steps` steps from `first` on, from the input alone, starting from the biases */
 static struct definition *input_part(struct unrolling *u, int direction, int64_t first, int64_t steps)
 {
-	struct arena *arena = u->arena;
+	struct definer *definer = u->definer;
 	int64_t extents[3] = { steps, u->batch, u->lstm.kind->gates * u->lstm.hidden };
-	const struct index *s = index_plus(arena, index_var(arena, 0, extents[0]), first),
-	                   *b = index_var(arena, 1, extents[1]), *g = index_var(arena, 2, extents[2]);
-	const struct index *k = index_var(arena, 3, u->inputs), *dir = index_constant(arena, direction);
+	const struct index *s = PLUS(VAR(0, extents[0]), first), *b = VAR(1, extents[1]), *g = VAR(2, extents[2]);
+	const struct index *k = VAR(3, u->inputs), *dir = CONSTANT(direction);
 	const struct index *time = u->lstm.reverse[direction] ? reversed(u, s, b) : s;
-	const struct expr *x = expr_load(arena, u->x,
+	const struct expr *x = LOAD(u->x,
 	        u->lstm.batch_first ? (const struct index *[]){ b, time, k } : (const struct index *[]){ time, b, k });
-	const struct expr *w = expr_load(arena, u->w, (const struct index *[]){ dir, g, k }),
-	                  *start = bias_at(u, direction, g);
-	struct definition *there = u->there && first
-	        ? definer_map(u->definer, name_at(u, "steps", direction, -1), 0, NULL,
-	                integer_of(
-	                        u->definer, SCALAR_sub, expr_load(arena, u->there, NULL), integer(u->definer, first)))
-	        : u->there;
-	struct definition *sum = definer_reduction(u->definer, name_at(u, "input", direction, -1), 3, extents,
-	        REDUCE_SUM, 1, &u->inputs, start, expr2(u->definer, SCALAR_mul, x, w));
+	const struct expr *w = LOAD(u->w, (const struct index *[]){ dir, g, k }), *start = bias_at(u, direction, g);
+	struct definition *there = u->there && first ? definer_map(definer, name_at(u, "steps", direction, -1), 0, NULL,
+	                                   I_SUB(LOAD(u->there, NULL), I(first)))
+	                                             : u->there;
+	struct definition *sum = definer_reduction(
+	        definer, name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs, start, MUL(x, w));
 	mark_batch(sum, 1 | 2); /* no step's numbers depend on how many there are */
 	sum->ends[0] = there;
 	return sum;
@@ -334,54 +329,54 @@ struct state {
 static const struct expr *state_at(
         struct unrolling *u, const struct state *state, const struct index *b, const struct index *h)
 {
-	const struct index *dir = index_constant(u->arena, state->direction);
+	struct definer *definer = u->definer;
+	const struct index *dir = CONSTANT(state->direction);
 	if (!state->of)
 		return NULL;
 	if (!state->initial)
-		return expr_load(u->arena, state->of, (const struct index *[]){ b, h });
-	return expr_load(u->arena, state->of,
+		return LOAD(state->of, (const struct index *[]){ b, h });
+	return LOAD(state->of,
 	        u->lstm.batch_first ? (const struct index *[]){ b, dir, h } : (const struct index *[]){ dir, b, h });
 }
 
 /* Of the gates; the cell's own activation h is not clipped, as onnxruntime has it. */
 static const struct expr *clipped(struct unrolling *u, const struct expr *x)
 {
+	struct definer *definer = u->definer;
 	if (u->lstm.clip <= 0)
 		return x;
-	x = expr2(u->definer, SCALAR_max, x, number(u->definer, x, -u->lstm.clip));
-	return expr2(u->definer, SCALAR_min, x, number(u->definer, x, u->lstm.clip));
+	x = MAX(x, number(definer, x, -u->lstm.clip));
+	return MIN(x, number(definer, x, u->lstm.clip));
 }
 
 static void step(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden,
         struct state *cell)
 {
-	struct arena *arena = u->arena;
 	struct definer *definer = u->definer;
 	int64_t size = u->lstm.hidden, extents[2] = { u->batch, GATES * size };
-	const struct index *b = index_var(arena, 0, u->batch), *g = index_var(arena, 1, extents[1]),
-	                   *k = index_var(arena, 2, size);
-	const struct index *dir = index_constant(arena, direction), *now = index_constant(arena, s);
-	const struct expr *from_input = expr_load(arena, input, (const struct index *[]){ now, b, g });
+	const struct index *b = VAR(0, u->batch), *g = VAR(1, extents[1]), *k = VAR(2, size);
+	const struct index *dir = CONSTANT(direction), *now = CONSTANT(s);
+	const struct expr *from_input = LOAD(input, (const struct index *[]){ now, b, g });
 	struct definition *gates = input;
 	if (hidden->of) {
-		const struct expr *r = expr_load(arena, u->r, (const struct index *[]){ dir, g, k });
+		const struct expr *r = LOAD(u->r, (const struct index *[]){ dir, g, k });
 		gates = definer_reduction(definer, name_at(u, "gates", direction, s), 2, extents, REDUCE_SUM, 1, &size,
 		        from_input, MUL(state_at(u, hidden, b, k), r));
 		mark_batch(gates, 1);
 	}
 	extents[1] = size;
-	const struct index *h = index_var(arena, 1, size);
+	const struct index *h = VAR(1, size);
 	const struct expr *gate[GATES], *before = state_at(u, cell, b, h);
 	for (int i = 0; i < GATES; i++) {
-		const struct index *place = index_plus(arena, h, i * size);
-		gate[i] = expr_load(arena, gates,
+		const struct index *place = PLUS(h, i * size);
+		gate[i] = LOAD(gates,
 		        gates == input ? (const struct index *[]){ now, b, place }
 		                       : (const struct index *[]){ b, place });
 	}
 	/* peepholes stand in the order input, output, forget */
 	const struct expr *peephole[3] = { NULL };
 	for (int i = 0; u->p && i < 3; i++)
-		peephole[i] = expr_load(arena, u->p, (const struct index *[]){ dir, index_plus(arena, h, i * size) });
+		peephole[i] = LOAD(u->p, (const struct index *[]){ dir, PLUS(h, i * size) });
 	if (u->p && before) {
 		gate[GATE_INPUT] = FMA(peephole[GATE_INPUT], before, gate[GATE_INPUT]);
 		gate[GATE_FORGET] = FMA(peephole[GATE_FORGET], before, gate[GATE_FORGET]);
@@ -392,10 +387,10 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	        : activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_FORGET]));
 	const struct expr *fresh = MUL(in, activate(definer, &u->lstm.g[direction], clipped(u, gate[GATE_CELL])));
 	const struct expr *next = before ? FMA(forget, before, fresh) : fresh;
-	const struct expr *zero = expr_number(arena, next->type, 0);
+	const struct expr *zero = NUMBER(next->type, 0);
 	next = while_running(u, now, b, next, before ? before : zero);
 	struct definition *new_cell = definer_map(definer, name_at(u, "cell", direction, s), 2, extents, next);
-	const struct expr *c = expr_load(arena, new_cell, (const struct index *[]){ b, h });
+	const struct expr *c = LOAD(new_cell, (const struct index *[]){ b, h });
 	if (u->p)
 		gate[GATE_OUTPUT] = FMA(peephole[GATE_OUTPUT], c, gate[GATE_OUTPUT]);
 	const struct expr *out = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_OUTPUT]));
@@ -413,14 +408,12 @@ typedef const struct expr *element(struct unrolling *, const void *of, const str
 static struct definition *hidden_part(struct unrolling *u, const char *name, int direction, int64_t s, element *at,
         const void *of, int64_t from, int64_t rows, const struct expr *start)
 {
-	struct arena *arena = u->arena;
+	struct definer *definer = u->definer;
 	int64_t size = u->lstm.hidden, extents[2] = { u->batch, rows };
-	const struct index *b = index_var(arena, 0, u->batch), *g = index_plus(arena, index_var(arena, 1, rows), from),
-	                   *k = index_var(arena, 2, size);
-	const struct expr *r =
-	        expr_load(arena, u->r, (const struct index *[]){ index_constant(arena, direction), g, k });
-	struct definition *sum = definer_reduction(u->definer, name_at(u, name, direction, s), 2, extents, REDUCE_SUM,
-	        1, &size, start, expr2(u->definer, SCALAR_mul, at(u, of, b, k), r));
+	const struct index *b = VAR(0, u->batch), *g = PLUS(VAR(1, rows), from), *k = VAR(2, size);
+	const struct expr *r = LOAD(u->r, (const struct index *[]){ CONSTANT(direction), g, k });
+	struct definition *sum = definer_reduction(definer, name_at(u, name, direction, s), 2, extents, REDUCE_SUM, 1,
+	        &size, start, MUL(at(u, of, b, k), r));
 	mark_batch(sum, 1);
 	return sum;
 }
@@ -433,53 +426,51 @@ static const struct expr *hidden_at(
 
 static const struct expr *element_at(struct unrolling *u, const void *of, const struct index *b, const struct index *k)
 {
-	return expr_load(u->arena, (struct definition *)(uintptr_t)of, (const struct index *[]){ b, k });
+	struct definer *definer = u->definer;
+	return LOAD((struct definition *)(uintptr_t)of, (const struct index *[]){ b, k });
 }
 
 /* The new hidden state; a sequence that has ended keeps the old one. */
 static void keep_hidden(struct unrolling *u, int direction, int64_t s, struct state *hidden, const struct expr *y)
 {
-	struct arena *arena = u->arena;
+	struct definer *definer = u->definer;
 	int64_t extents[2] = { u->batch, u->lstm.hidden };
-	const struct index *b = index_var(arena, 0, u->batch), *h = index_var(arena, 1, u->lstm.hidden);
+	const struct index *b = VAR(0, u->batch), *h = VAR(1, u->lstm.hidden);
 	const struct expr *kept = state_at(u, hidden, b, h);
-	y = while_running(u, index_constant(arena, s), b, y, kept ? kept : expr_number(arena, y->type, 0));
-	*hidden = (struct state){ definer_map(u->definer, name_at(u, "hidden", direction, s), 2, extents, y), false,
+	y = while_running(u, CONSTANT(s), b, y, kept ? kept : NUMBER(y->type, 0));
+	*hidden = (struct state){ definer_map(definer, name_at(u, "hidden", direction, s), 2, extents, y), false,
 		direction };
 }
 
 static void step_rnn(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden)
 {
-	struct arena *arena = u->arena;
-	const struct index *b = index_var(arena, 0, u->batch), *h = index_var(arena, 1, u->lstm.hidden);
-	const struct expr *sum = expr_load(arena, input, (const struct index *[]){ index_constant(arena, s), b, h });
+	struct definer *definer = u->definer;
+	const struct index *b = VAR(0, u->batch), *h = VAR(1, u->lstm.hidden);
+	const struct expr *sum = LOAD(input, (const struct index *[]){ CONSTANT(s), b, h });
 	if (hidden->of)
 		sum = element_at(
 		        u, hidden_part(u, "gates", direction, s, hidden_at, hidden, 0, u->lstm.hidden, sum), b, h);
-	keep_hidden(u, direction, s, hidden, activate(u->definer, &u->lstm.f[direction], clipped(u, sum)));
+	keep_hidden(u, direction, s, hidden, activate(definer, &u->lstm.f[direction], clipped(u, sum)));
 }
 
 /* h = (1 - z) g(…) + z before.  The reset gate scales the state before its product with R, or (late) that product and
  * its bias. */
 static void step_gru(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden)
 {
-	struct arena *arena = u->arena;
 	struct definer *definer = u->definer;
 	int64_t size = u->lstm.hidden, rows = GRU_HIDDEN * size, extents[2] = { u->batch, size };
-	const struct index *now = index_constant(arena, s), *dir = index_constant(arena, direction),
-	                   *b = index_var(arena, 0, u->batch);
-	const struct index *h = index_var(arena, 1, size), *g = index_var(arena, 1, rows);
+	const struct index *now = CONSTANT(s), *dir = CONSTANT(direction), *b = VAR(0, u->batch);
+	const struct index *h = VAR(1, size), *g = VAR(1, rows);
 	const struct expr *gate[GRU_GATES], *before = state_at(u, hidden, b, h), *late = NULL;
 	for (int i = 0; i < GRU_GATES; i++)
-		gate[i] = expr_load(arena, input, (const struct index *[]){ now, b, index_plus(arena, h, i * size) });
+		gate[i] = LOAD(input, (const struct index *[]){ now, b, PLUS(h, i * size) });
 	if (u->lstm.late_reset && u->b)
-		late = expr_load(arena, u->b,
-		        (const struct index *[]){ dir, index_plus(arena, h, (GRU_GATES + GRU_HIDDEN) * size) });
+		late = LOAD(u->b, (const struct index *[]){ dir, PLUS(h, (GRU_GATES + GRU_HIDDEN) * size) });
 	if (before) {
-		const struct expr *start = expr_load(arena, input, (const struct index *[]){ now, b, g });
+		const struct expr *start = LOAD(input, (const struct index *[]){ now, b, g });
 		struct definition *gates = hidden_part(u, "gates", direction, s, hidden_at, hidden, 0, rows, start);
 		for (int i = 0; i < GRU_HIDDEN; i++)
-			gate[i] = element_at(u, gates, b, index_plus(arena, h, i * size));
+			gate[i] = element_at(u, gates, b, PLUS(h, i * size));
 		if (u->lstm.late_reset)
 			late = element_at(u,
 			        hidden_part(u, "late", direction, s, hidden_at, hidden, GRU_HIDDEN * size, size, late),
@@ -507,14 +498,14 @@ static void step_gru(struct unrolling *u, int direction, int64_t s, struct defin
 static const struct expr *choose_step(struct unrolling *u, struct definition **h, int64_t each, const struct index *at,
         int64_t from, int64_t to, const struct index *const *place)
 {
+	struct definer *definer = u->definer;
 	int64_t count = (to - from + each - 1) / each, middle = from + count / 2 * each;
 	if (count == 1 && each == 1)
-		return expr_load(u->arena, h[from], place);
+		return LOAD(h[from], place);
 	if (count == 1)
-		return expr_load(u->arena, h[from / each],
-		        (const struct index *[]){ index_plus(u->arena, at, -from), place[0], place[1] });
+		return LOAD(h[from / each], (const struct index *[]){ PLUS(at, -from), place[0], place[1] });
 	struct range first = { at, from, middle };
-	return expr_select(u->arena, &first, 1, choose_step(u, h, each, at, from, middle, place),
+	return SELECT(&first, 1, choose_step(u, h, each, at, from, middle, place),
 	        choose_step(u, h, each, at, middle, to, place));
 }
 
@@ -523,25 +514,26 @@ static const struct expr *choose_step(struct unrolling *u, struct definition **h
 static const struct expr *choose_of_all(
         struct unrolling *u, int direction, const struct index *at, const struct index *const *place)
 {
+	struct definer *definer = u->definer;
 	struct definition **h = u->h[direction];
 	if (u->rest[direction]) {
 		struct range first = { at, 0, 1 };
-		const struct expr *others = expr_load(u->arena, u->rest[direction],
-		        (const struct index *[]){ index_plus(u->arena, at, -1), place[0], place[1] });
-		return expr_select(u->arena, &first, 1, expr_load(u->arena, h[0], place), others);
+		const struct expr *others =
+		        LOAD(u->rest[direction], (const struct index *[]){ PLUS(at, -1), place[0], place[1] });
+		return SELECT(&first, 1, LOAD(h[0], place), others);
 	}
 	int64_t groups = (u->steps + STEPS_TOGETHER - 1) / STEPS_TOGETHER;
 	if (u->steps <= STEPS_TOGETHER)
 		return choose_step(u, h, 1, at, 0, u->steps, place);
 	if (!u->groups[direction]) {
-		u->groups[direction] = arena_new_array(u->arena, struct definition *, (size_t)groups);
+		u->groups[direction] = arena_new_array(definer->arena, struct definition *, (size_t)groups);
 		for (int64_t g = 0; g < groups; g++) {
 			int64_t from = g * STEPS_TOGETHER, left = u->steps - from;
 			int64_t extents[3] = { left < STEPS_TOGETHER ? left : STEPS_TOGETHER, u->batch,
 				u->lstm.hidden };
 			const struct index *own[3];
-			index_vars(u->arena, own, 3, extents);
-			u->groups[direction][g] = definer_map(u->definer, name_at(u, "states", direction, from), 3,
+			index_vars(definer->arena, own, 3, extents);
+			u->groups[direction][g] = definer_map(definer, name_at(u, "states", direction, from), 3,
 			        extents, choose_step(u, h + from, 1, own[0], 0, extents[0], own + 1));
 		}
 	}
@@ -551,35 +543,36 @@ static const struct expr *choose_of_all(
 static const struct expr *output_at(
         struct unrolling *u, int direction, const struct index *t, const struct index *b, const struct index *h)
 {
+	struct definer *definer = u->definer;
 	const struct index *place[3] = { b, h };
-	struct arena *arena = u->arena;
 	if (!u->lstm.reverse[direction] || !u->lengths) {
 		const struct index *s = u->lstm.reverse[direction] ? reversed(u, t, b) : t;
 		const struct expr *y = choose_of_all(u, direction, s, place);
-		return while_running(u, t, b, y, expr_number(arena, y->type, 0));
+		return while_running(u, t, b, y, NUMBER(y->type, 0));
 	}
 	/* the step is data: all steps into one tensor, read at the step's number */
 	int64_t extents[3] = { u->steps, u->batch, u->lstm.hidden };
 	const struct index *own[3];
-	index_vars(arena, own, 3, extents);
+	index_vars(definer->arena, own, 3, extents);
 	struct definition *all = definer_map(
-	        u->definer, name_at(u, "all", direction, -1), 3, extents, choose_of_all(u, direction, own[0], own + 1));
-	const struct expr *y = expr_load(arena, all, (const struct index *[]){ reversed(u, t, b), b, h });
-	return while_running(u, t, b, y, expr_number(arena, y->type, 0));
+	        definer, name_at(u, "all", direction, -1), 3, extents, choose_of_all(u, direction, own[0], own + 1));
+	const struct expr *y = LOAD(all, (const struct index *[]){ reversed(u, t, b), b, h });
+	return while_running(u, t, b, y, NUMBER(y->type, 0));
 }
 
 static const struct expr *of_direction(
         struct unrolling *u, const struct index *dir, const struct expr *first, const struct expr *second)
 {
+	struct definer *definer = u->definer;
 	struct range is_first = { dir, 0, 1 };
-	return second ? expr_select(u->arena, &is_first, 1, first, second) : first;
+	return second ? SELECT(&is_first, 1, first, second) : first;
 }
 
 static void outputs(struct unrolling *u)
 {
+	struct definer *definer = u->definer;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	struct definer *definer = u->definer;
 	bool first = u->lstm.batch_first;
 	if (node_has_out(definer->node, 0)) {
 		definer_shape(definer, 0, extents, at);
@@ -594,7 +587,7 @@ static void outputs(struct unrolling *u)
 		const struct index *place[2] = { at[first ? 0 : 1], at[2] };
 		const struct expr *each[2] = { NULL };
 		for (int d = 0; d < u->lstm.directions; d++)
-			each[d] = expr_load(u->arena, i == 1 ? u->h[d][u->steps - 1] : u->c[d], place);
+			each[d] = LOAD(i == 1 ? u->h[d][u->steps - 1] : u->c[d], place);
 		OUT(i, of_direction(u, at[first ? 1 : 0], each[0], each[1]));
 	}
 }
@@ -612,18 +605,17 @@ static void take_step(struct unrolling *u, int direction, int64_t s, struct defi
 static struct definition *comes(
         struct unrolling *u, struct program *program, int direction, const struct expr *step, struct definition *there)
 {
-	return define_map(program, name_at(u, "comes", direction, -1), 0, NULL,
-	        expr_cast(
-	                u->arena, DTYPE_BOOL, expr2(u->definer, SCALAR_less, step, expr_load(u->arena, there, NULL))));
+	struct definer *definer = u->definer;
+	return define_map(
+	        program, name_at(u, "comes", direction, -1), 0, NULL, CAST(DTYPE_BOOL, LESS(step, LOAD(there, NULL))));
 }
 
 /* All steps behind the first, which may have no state before it.  Their definitions are those that they would be one by
  * one. */
 static void loop_steps(struct unrolling *u, int direction, struct state *hidden, struct state *cell)
 {
-	static const int64_t second = 1;
-	struct arena *arena = u->arena;
 	struct definer *definer = u->definer;
+	static const int64_t second = 1;
 	struct looping l;
 	struct unrolling body = *u;
 	rounds_begin(&l, definer, program_new(definer->build, definer->node->type));
@@ -638,28 +630,27 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 		        define_constant(
 		                definer->program, name_at(u, "second", direction, -1), DTYPE_I64, 0, NULL, &second),
 		        REPEAT_CARRIED);
-		body.round = expr_load(arena, count, NULL);
+		body.round = LOAD(count, NULL);
 	}
 	if (u->there) {
 		l.repeat->going = (int)l.in.count;
-		going = rounds_in(&l,
-		        comes(u, definer->program, direction, expr_integer(arena, DTYPE_I64, second), u->there),
-		        REPEAT_CARRIED);
+		going = rounds_in(
+		        &l, comes(u, definer->program, direction, WHOLE(DTYPE_I64, second), u->there), REPEAT_CARRIED);
 		there = rounds_in(&l, u->there, REPEAT_STEADY);
 	}
 	body.r = rounds_in(&l, u->r, REPEAT_STEADY);
 	body.b = rounds_in(&l, u->lstm.late_reset ? u->b : NULL, REPEAT_STEADY);
 	body.p = rounds_in(&l, u->p, REPEAT_STEADY);
 	body.lengths = rounds_in(&l, u->lengths, REPEAT_STEADY);
-	const struct index *own[2] = { index_var(arena, 1, slice->extents[0]), index_var(arena, 2, slice->extents[1]) };
+	const struct index *own[2] = { VAR(1, slice->extents[0]), VAR(2, slice->extents[1]) };
 	struct definition *input = definer_map(&l.inside, name_at(&body, "now", direction, -1), 3,
-	        (int64_t[3]){ 1, slice->extents[0], slice->extents[1] }, expr_load(arena, slice, own));
+	        (int64_t[3]){ 1, slice->extents[0], slice->extents[1] }, LOAD(slice, own));
 	struct state next = { h, false, direction }, next_cell = { c, false, direction };
 	take_step(&body, direction, 0, input, &next, &next_cell);
 	rounds_out(&l, next.of, h);
 	if (c)
 		rounds_out(&l, next_cell.of, c);
-	const struct expr *next_step = count ? ADD(body.round, expr_integer(arena, DTYPE_I64, 1)) : NULL;
+	const struct expr *next_step = count ? ADD(body.round, WHOLE(DTYPE_I64, 1)) : NULL;
 	if (count)
 		rounds_out(&l, define_map(l.repeat->body, "count", 0, NULL, next_step), count);
 	if (going)
@@ -675,7 +666,7 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 
 static void define_recurrent(struct definer *definer, const struct recurrence *kind)
 {
-	struct unrolling u = { .definer = definer, .arena = definer->arena };
+	struct unrolling u = { .definer = definer };
 	lstm_of(definer->node, kind, &u.lstm);
 	struct definition **const inputs[] = { &u.x, &u.w, &u.r, &u.b, &u.lengths, &u.initial_h, &u.initial_c, &u.p };
 	for (int i = 0; i < (int)COUNT(inputs); i++)

@@ -166,7 +166,7 @@ static const struct expr *taken_off(struct definer *definer, const struct reduci
 	struct definition *largest =
 	        r->count ? reduce(definer, r, definer_name(definer, "max"), REDUCE_MAX, load) : NULL;
 	const struct expr *m = largest ? LOAD(largest, r->at) : load;
-	return WHERE(LESS(expr1(definer, SCALAR_abs, m), NUMBER(m->type, INFINITY)), m, NUMBER(m->type, 0));
+	return WHERE(LESS(ABS(m), NUMBER(m->type, INFINITY)), m, NUMBER(m->type, 0));
 }
 
 /* The output without these axes: a definition, or a body over its variables. */
@@ -280,10 +280,9 @@ static const struct expr *is_set(struct definer *definer, const struct sets *s, 
 		const struct expr *named = I(0);
 		for (int64_t i = 0; i < definer_elements(definer, 1); i++)
 			for (int from = 0; from < 2; from++)
-				named = I_OR(
-				        named, integer_is(definer, definer_element(definer, 1, i), d - from * rank));
+				named = I_OR(named, I_IS(ELEMENT(1, i), d - from * rank));
 		if (!(s->ones >> d & 1))
-			all = I_AND(all, set >> d & 1 ? named : integer_is(definer, named, 0));
+			all = I_AND(all, set >> d & 1 ? named : I_IS(named, 0));
 	}
 	return all;
 }
@@ -329,7 +328,7 @@ static void reduce_at_run_time(struct definer *definer)
 		        RESULTS_MOST, definer_shape_text(definer, s.x->rank, s.x->extents),
 		        definer_shape_text(definer, s.rank, s.extents));
 	for (int64_t i = 0; i < count; i++) /* each is an axis, also one that is named twice */
-		right = I_AND(right, integer_between(definer, definer_element(definer, 1, i), -rank, rank - 1));
+		right = I_AND(right, integer_between(definer, ELEMENT(1, i), -rank, rank - 1));
 	REQUIRE(right, "the axes at run time do not make %s of the data, the declared shape",
 	        definer_shape_text(definer, s.rank, s.extents));
 	OUT(0, value);
@@ -344,7 +343,7 @@ void define_reduce(struct definer *definer)
 	}
 	struct result result = without(definer, reduced, definer->node->out[0]->name);
 	if (result.of)
-		definer_out(definer, 0, result.of);
+		GIVE(0, result.of);
 	else
 		OUT(0, result.body);
 }
@@ -411,7 +410,7 @@ void define_arg_extreme(struct definer *definer)
 		otherwise = last ? otherwise : CAST(type, SUB(size, I(1)));
 	}
 	const struct expr *term = WHERE(here, place, otherwise);
-	struct definition *found = definer_reduction(definer, definer_name(definer, "place"), r.rank, r.extents,
-	        last ? REDUCE_MAX : REDUCE_MIN, 1, r.terms, NULL, term);
+	struct definition *found =
+	        REDUCTION("place", r.rank, r.extents, last ? REDUCE_MAX : REDUCE_MIN, 1, r.terms, NULL, term);
 	OUT(0, CAST(DTYPE_I64, LOAD(found, r.at)));
 }

@@ -541,7 +541,7 @@ void define_repeat(struct definer *definer)
 		carry_checks(&l, &checks,
 		        define_constant(definer->program, definer_name(definer, "true"), DTYPE_BOOL, 0, NULL, &yes));
 	for (size_t k = 0; k < outs; k++)
-		definer_out(definer, (int)k, rounds_result(&l, k, node->out[k] ? node->out[k]->name : "part"));
+		GIVE((int)k, rounds_result(&l, k, node->out[k] ? node->out[k]->name : "part"));
 	for (size_t i = 0; i < checks.count; i++) {
 		struct definition *result = rounds_result(&l, outs + i, definer_name(definer, "held"));
 		definer_require(definer, checks.at[i]->code, 0, NULL, LOAD(result, NULL), "%s", checks.at[i]->text);

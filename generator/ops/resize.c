@@ -244,9 +244,8 @@ void infer_size_scaled(struct node *node) { infer_as_size(node, 1, 1); }
 
 void define_size_scaled(struct definer *definer)
 {
-	const struct expr *number = CAST(DTYPE_F32, definer_element(definer, 0, 0));
-	number = expr1(
-	        definer, SCALAR_floor, MUL(number, NUMBER(DTYPE_F32, (double)attribute_float(definer->node, "scale"))));
+	const struct expr *number = CAST(DTYPE_F32, ELEMENT(0, 0));
+	number = FLOOR(MUL(number, NUMBER(DTYPE_F32, (double)attribute_float(definer->node, "scale"))));
 	OUT(0, CAST(DTYPE_I64, number));
 }
 
@@ -458,8 +457,7 @@ static struct definition *along(
 		struct definition *weights = constant_of(definer, "weights", d, x->type, r->out[d], &table);
 		if (table.taps > TAPS_UNROLLED) {
 			const struct index *t = VAR(x->rank, table.taps), *entry[2] = { t, at[d] };
-			struct definition *sum = definer_reduction(definer, definer_name(definer, "taps"), x->rank,
-			        extents, REDUCE_SUM, 1, &table.taps, NULL,
+			struct definition *sum = REDUCTION("taps", x->rank, extents, REDUCE_SUM, 1, &table.taps, NULL,
 			        MUL(tap(definer, x, places, at, d, t), LOAD(weights, entry)));
 			y = LOAD(sum, at);
 		}
@@ -477,42 +475,17 @@ static struct definition *along(
 /* ---- scales, sizes or a region at run time ---- */
 enum { TAPS_MOST = 63 }; /* of a scale that is not constant: more would add in lanes, or not, as the scale has it */
 
-static const struct expr *real(struct definer *definer, double number) { return NUMBER(DTYPE_F64, number); }
-static const struct expr *plus(struct definer *definer, const struct expr *a, const struct expr *b)
-{
-	return ADD(a, b);
-}
-static const struct expr *minus(struct definer *definer, const struct expr *a, const struct expr *b)
-{
-	return SUB(a, b);
-}
-static const struct expr *times(struct definer *definer, const struct expr *a, const struct expr *b)
-{
-	return MUL(a, b);
-}
-static const struct expr *over(struct definer *definer, const struct expr *a, const struct expr *b)
-{
-	return DIV(a, b);
-}
-static const struct expr *below(struct definer *definer, const struct expr *a, const struct expr *b)
-{
-	return LESS(a, b);
-}
-static const struct expr *choose(
-        struct definer *definer, const struct expr *which, const struct expr *yes, const struct expr *no)
-{
-	return WHERE(which, yes, no);
-}
+#define REAL(number) NUMBER(DTYPE_F64, number)
 
 /* Of a counted axis, as many as there are; of none, nobody looks at what is taken. */
 static const struct expr *have_of(struct definer *definer, const struct resize *r, int d, int64_t n)
 {
-	return r->have[d] ? r->have[d] : real(definer, (double)n);
+	return r->have[d] ? r->have[d] : REAL((double)n);
 }
 
 static const struct expr *last_of(struct definer *definer, const struct resize *r, int d, int64_t n)
 {
-	return r->have[d] ? minus(definer, r->have[d], real(definer, 1)) : real(definer, (double)(n - 1));
+	return r->have[d] ? SUB(r->have[d], REAL(1)) : REAL((double)(n - 1));
 }
 
 /* The tables of constant scales or sizes along axes that are counted. */
@@ -523,15 +496,14 @@ static void tell_counted(struct definer *definer, struct resize *r)
 		if (!x->dims[d].count
 		        || (!is_there(definer->node, 3) && r->scale[d] == 1 && r->begin[d] == 0 && r->end[d] == 1))
 			continue;
-		const struct expr *have = integer_kept(
-		        definer, "have", integer_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
+		const struct expr *have =
+		        integer_kept(definer, "have", integer_cut(definer, DIM(&x->dims[d]), 1, x->dims[d].extent));
 		r->have[d] = CAST(DTYPE_F64, have);
-		r->made[d] = CAST(DTYPE_F64, definer_dim(definer, &y->dims[d]));
-		r->scale_at[d] = is_there(definer->node, 3)
-		        ? over(definer, real(definer, (double)r->out[d]), r->have[d])
-		        : real(definer, r->scale[d]);
-		r->begin_at[d] = real(definer, r->begin[d]);
-		r->end_at[d] = real(definer, r->end[d]);
+		r->made[d] = CAST(DTYPE_F64, DIM(&y->dims[d]));
+		r->scale_at[d] =
+		        is_there(definer->node, 3) ? DIV(REAL((double)r->out[d]), r->have[d]) : REAL(r->scale[d]);
+		r->begin_at[d] = REAL(r->begin[d]);
+		r->end_at[d] = REAL(r->end[d]);
 	}
 }
 
@@ -553,18 +525,18 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 	for (int64_t i = 0; i < count; i++) {
 		int d = (int)axes[i];
 		if (!y->dims[d].count)
-			REQUIRE(integer_is(definer, definer_element(definer, 3, i), y->dims[d].extent),
+			REQUIRE(I_IS(ELEMENT(3, i), y->dims[d].extent),
 			        "sizes[%d] that makes the %lld of the declared shape is right", (int)i,
 			        (long long)y->dims[d].extent);
 		if (x->dims[d].extent == y->dims[d].extent && x->dims[d].count == y->dims[d].count)
 			continue;
-		const struct expr *have = integer_kept(
-		        definer, "have", integer_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
+		const struct expr *have =
+		        integer_kept(definer, "have", integer_cut(definer, DIM(&x->dims[d]), 1, x->dims[d].extent));
 		r->have[d] = CAST(DTYPE_F64, have);
-		r->made[d] = CAST(DTYPE_F64, definer_dim(definer, &y->dims[d]));
-		r->scale_at[d] = over(definer, r->made[d], r->have[d]);
-		r->begin_at[d] = real(definer, 0);
-		r->end_at[d] = real(definer, 1);
+		r->made[d] = CAST(DTYPE_F64, DIM(&y->dims[d]));
+		r->scale_at[d] = DIV(r->made[d], r->have[d]);
+		r->begin_at[d] = REAL(0);
+		r->end_at[d] = REAL(1);
 	}
 	return true;
 }
@@ -573,49 +545,38 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 static const struct expr *runtime_coordinate(
         struct definer *definer, const struct resize *r, int d, int64_t n, const struct expr *at)
 {
-	const struct expr *scale = r->scale_at[d], *begin = r->begin_at[d], *span = minus(definer, r->end_at[d], begin);
-	const struct expr *length = times(definer, scale, have_of(definer, r, d, n)), *last = last_of(definer, r, d, n),
-	                  *half = real(definer, 0.5);
-	const struct expr *before = minus(definer, length, real(definer, 1)), *is_one = EQUAL(length, real(definer, 1));
-	const struct expr *middle = over(definer, plus(definer, at, half), scale);
+	const struct expr *scale = r->scale_at[d], *begin = r->begin_at[d], *span = SUB(r->end_at[d], begin);
+	const struct expr *length = MUL(scale, have_of(definer, r, d, n)), *last = last_of(definer, r, d, n),
+	                  *half = REAL(0.5);
+	const struct expr *before = SUB(length, REAL(1)), *is_one = EQUAL(length, REAL(1));
+	const struct expr *middle = DIV(ADD(at, half), scale);
 	switch (r->coordinates) {
-	case ALIGN_CORNERS:
-		return choose(definer, is_one, real(definer, 0), over(definer, times(definer, at, last), before));
-	case ASYMMETRIC: return over(definer, at, scale);
+	case ALIGN_CORNERS: return WHERE(is_one, REAL(0), DIV(MUL(at, last), before));
+	case ASYMMETRIC: return DIV(at, scale);
 	case TF_HALF_PIXEL: return middle;
 	case TF_CROP:
-		return plus(definer, times(definer, begin, last),
-		        choose(definer, is_one, over(definer, times(definer, span, last), real(definer, 2)),
-		                over(definer, times(definer, times(definer, at, span), last), before)));
+		return ADD(MUL(begin, last),
+		        WHERE(is_one, DIV(MUL(span, last), REAL(2)), DIV(MUL(MUL(at, span), last), before)));
 	case PYTORCH_HALF_PIXEL:
 		if (r->made[d])
-			return choose(definer, below(definer, real(definer, 1), r->made[d]),
-			        minus(definer, middle, half), real(definer, 0));
-		return r->out[d] > 1 ? minus(definer, middle, half) : real(definer, 0);
+			return WHERE(LESS(REAL(1), r->made[d]), SUB(middle, half), REAL(0));
+		return r->out[d] > 1 ? SUB(middle, half) : REAL(0);
 	case HALF_PIXEL_SYMMETRIC:
-		return minus(definer,
-		        plus(definer,
-		                times(definer,
-		                        r->have[d] ? over(definer, r->have[d], real(definer, 2))
-		                                   : real(definer, (double)n / 2),
-		                        minus(definer, real(definer, 1),
-		                                over(definer,
-		                                        r->made[d] ? r->made[d] : real(definer, (double)r->out[d]),
-		                                        length))),
-		                middle),
+		return SUB(ADD(MUL(r->have[d] ? DIV(r->have[d], REAL(2)) : REAL((double)n / 2),
+		                       SUB(REAL(1), DIV(r->made[d] ? r->made[d] : REAL((double)r->out[d]), length))),
+		                   middle),
 		        half);
-	default: return minus(definer, middle, half);
+	default: return SUB(middle, half);
 	}
 }
 
 static const struct expr *runtime_nearest(struct definer *definer, enum nearest_mode how, const struct expr *at)
 {
-	const struct expr *floor_of = expr1(definer, SCALAR_floor, at), *part = minus(definer, at, floor_of),
-	                  *half = real(definer, 0.5);
+	const struct expr *floor_of = FLOOR(at), *part = SUB(at, floor_of), *half = REAL(0.5);
 	switch (how) {
-	case PREFER_FLOOR: return plus(definer, floor_of, below(definer, half, part));
-	case PREFER_CEIL: return plus(definer, floor_of, expr2(definer, SCALAR_less_equal, half, part));
-	case CEIL: return plus(definer, floor_of, below(definer, real(definer, 0), part));
+	case PREFER_FLOOR: return ADD(floor_of, LESS(half, part));
+	case PREFER_CEIL: return ADD(floor_of, LESS_EQUAL(half, part));
+	case CEIL: return ADD(floor_of, LESS(REAL(0), part));
 	default: return floor_of;
 	}
 }
@@ -623,16 +584,14 @@ static const struct expr *runtime_nearest(struct definer *definer, enum nearest_
 /* Of an element at distance x. */
 static const struct expr *runtime_weight(struct definer *definer, const struct resize *r, const struct expr *x)
 {
-	const struct expr *one = real(definer, 1), *none = real(definer, 0);
+	const struct expr *one = REAL(1), *none = REAL(0);
 	if (r->mode == LINEAR)
-		return choose(definer, below(definer, x, one), minus(definer, one, x), none);
-	const struct expr *near = minus(definer, times(definer, real(definer, r->a + 2), x), real(definer, r->a + 3));
-	near = plus(definer, times(definer, times(definer, near, x), x), one);
-	const struct expr *next =
-	        plus(definer, times(definer, minus(definer, x, real(definer, 5)), x), real(definer, 8));
-	next = minus(definer, times(definer, times(definer, next, x), real(definer, r->a)), real(definer, 4 * r->a));
-	return choose(definer, expr2(definer, SCALAR_less_equal, x, one), near,
-	        choose(definer, below(definer, x, real(definer, 2)), next, none));
+		return WHERE(LESS(x, one), SUB(one, x), none);
+	const struct expr *near = SUB(MUL(REAL(r->a + 2), x), REAL(r->a + 3));
+	near = ADD(MUL(MUL(near, x), x), one);
+	const struct expr *next = ADD(MUL(SUB(x, REAL(5)), x), REAL(8));
+	next = SUB(MUL(MUL(next, x), REAL(r->a)), REAL(4 * r->a));
+	return WHERE(LESS_EQUAL(x, one), near, WHERE(LESS(x, REAL(2)), next, none));
 }
 
 static double taps_of(const struct resize *r, double scale)
@@ -685,52 +644,45 @@ static struct runtime_table make_runtime_table(
 	table.most = (int64_t)most;
 	int64_t extents[2] = { out, table.most };
 	const struct index *i = VAR(0, out), *t = VAR(1, table.most), *entry[2] = { i, t };
-	const struct expr *last = last_of(definer, r, d, n), *none = real(definer, 0);
+	const struct expr *last = last_of(definer, r, d, n), *none = REAL(0);
 	const struct expr *at = runtime_coordinate(definer, r, d, n, CAST(DTYPE_F64, POSITION(i)));
 	at = row_of(definer, "coordinates", 1, extents, at);
-	const struct expr *in =
-	        MUL(expr2(definer, SCALAR_less_equal, none, at), expr2(definer, SCALAR_less_equal, at, last));
+	const struct expr *in = MUL(LESS_EQUAL(none, at), LESS_EQUAL(at, last));
 	table.inside = PART("inside", 1, extents, CAST(DTYPE_I64, in));
-	const struct expr *far_behind =
-	        r->have[d] ? plus(definer, r->have[d], real(definer, 4)) : real(definer, (double)n + 4);
-	at = choose(definer, below(definer, far_behind, at), far_behind, at);
-	at = row_of(definer, "clear", 1, extents,
-	        choose(definer, below(definer, at, real(definer, -4)), real(definer, -4), at));
+	const struct expr *far_behind = r->have[d] ? ADD(r->have[d], REAL(4)) : REAL((double)n + 4);
+	at = WHERE(LESS(far_behind, at), far_behind, at);
+	at = row_of(definer, "clear", 1, extents, WHERE(LESS(at, REAL(-4)), REAL(-4), at));
 
-	const struct expr *scale = r->scale_at[d], *one = real(definer, 1), *shrunk = one,
-	                  *taps = real(definer, (double)table.most);
+	const struct expr *scale = r->scale_at[d], *one = REAL(1), *shrunk = one, *taps = REAL((double)table.most);
 	if (r->antialias) {
-		shrunk = scalar_of(definer, "shrunk", choose(definer, below(definer, scale, one), scale, one));
-		taps = expr1(definer, SCALAR_floor, over(definer, real(definer, r->mode == LINEAR ? -1 : -2), shrunk));
-		taps = scalar_of(definer, "taps",
-		        minus(definer, real(definer, 2), times(definer, real(definer, 2), plus(definer, taps, one))));
+		shrunk = scalar_of(definer, "shrunk", WHERE(LESS(scale, one), scale, one));
+		taps = FLOOR(DIV(REAL(r->mode == LINEAR ? -1 : -2), shrunk));
+		taps = scalar_of(definer, "taps", SUB(REAL(2), MUL(REAL(2), ADD(taps, one))));
 	}
-	table.taps = definer_index(definer, CAST(DTYPE_I64, taps), table.least, table.most);
-	const struct expr *first = r->mode == NEAREST
-	        ? runtime_nearest(definer, r->nearest, at)
-	        : minus(definer, plus(definer, expr1(definer, SCALAR_floor, at), one),
-	                over(definer, taps, real(definer, 2)));
+	table.taps = INDEX(CAST(DTYPE_I64, taps), table.least, table.most);
+	const struct expr *first = r->mode == NEAREST ? runtime_nearest(definer, r->nearest, at)
+	                                              : SUB(ADD(FLOOR(at), one), DIV(taps, REAL(2)));
 	const struct expr *tap = CAST(DTYPE_F64, POSITION(t)),
-	                  *place = plus(definer, row_of(definer, "first", 1, extents, first), tap);
-	const struct expr *before = below(definer, place, none), *behind = below(definer, last, place);
-	table.places = transposed_table(definer, "places", out, table.most,
-	        CAST(DTYPE_I32, choose(definer, before, none, choose(definer, behind, last, place))));
+	                  *place = ADD(row_of(definer, "first", 1, extents, first), tap);
+	const struct expr *before = LESS(place, none), *behind = LESS(last, place);
+	table.places = transposed_table(
+	        definer, "places", out, table.most, CAST(DTYPE_I32, WHERE(before, none, WHERE(behind, last, place))));
 	if (r->mode == NEAREST)
 		return table;
-	const struct expr *far = expr1(definer, SCALAR_abs, times(definer, minus(definer, place, at), shrunk));
+	const struct expr *far = ABS(MUL(SUB(place, at), shrunk));
 	const struct expr *weight = runtime_weight(definer, r, row_of(definer, "far", 2, extents, far));
 	if (r->exclude_outside)
-		weight = choose(definer, plus(definer, before, behind), none, weight);
+		weight = WHERE(ADD(before, behind), none, weight);
 	if (table.least < table.most)
-		weight = choose(definer, below(definer, tap, taps), weight, none);
+		weight = WHERE(LESS(tap, taps), weight, none);
 	if (r->antialias || r->exclude_outside) {
 		struct definition *raw = PART("raw", 2, extents, weight);
 		const struct index *of[2] = { i, VAR(1, table.most) };
-		struct definition *sums = definer_reduction(definer, definer_name(definer, "sums"), 1, extents,
-		        REDUCE_SUM, 1, &table.most, NULL, LOAD(raw, of));
+		struct definition *sums =
+		        REDUCTION("sums", 1, extents, REDUCE_SUM, 1, &table.most, NULL, LOAD(raw, of));
 		const struct expr *sum = LOAD(sums, &i);
 		weight = LOAD(raw, entry);
-		weight = choose(definer, EQUAL(sum, none), weight, over(definer, weight, sum));
+		weight = WHERE(EQUAL(sum, none), weight, DIV(weight, sum));
 	}
 	table.weights = transposed_table(definer, "weights", out, table.most, CAST(type, weight));
 	return table;
@@ -746,8 +698,8 @@ static const struct expr *runtime_taps(struct definer *definer, struct definitio
 		const struct range there = { SUM(table->taps, SCALE(t, -1)), 1, most + 1 };
 		const struct expr *value =
 		        SELECT(&there, 1, tap(definer, x, table->places, at, d, t), NUMBER(x->type, 0));
-		return LOAD(definer_reduction(definer, definer_name(definer, "taps"), x->rank, extents, REDUCE_SUM, 1,
-		                    &most, NULL, MUL(value, LOAD(table->weights, entry))),
+		return LOAD(REDUCTION("taps", x->rank, extents, REDUCE_SUM, 1, &most, NULL,
+		                    MUL(value, LOAD(table->weights, entry))),
 		        at);
 	}
 	for (int64_t t = 0; t < most; t++) {
@@ -782,12 +734,10 @@ static struct definition *along_runtime(
 		        runtime_taps(definer, x, &table, at, d, extents, table.most));
 	}
 	if (r->out[d] == x->extents[d]) { /* an axis that stays as it is takes no taps */
-		const struct expr *same = EQUAL(r->scale_at[d], real(definer, 1));
-		same = times(definer, same, EQUAL(r->begin_at[d], real(definer, 0)));
-		same = times(definer, same, EQUAL(r->end_at[d], real(definer, 1)));
-		const struct range stays = {
-			definer_index(definer, scalar_of(definer, "same", CAST(DTYPE_I64, same)), 0, 1), 1, 2
-		};
+		const struct expr *same = EQUAL(r->scale_at[d], REAL(1));
+		same = MUL(same, EQUAL(r->begin_at[d], REAL(0)));
+		same = MUL(same, EQUAL(r->end_at[d], REAL(1)));
+		const struct range stays = { INDEX(scalar_of(definer, "same", CAST(DTYPE_I64, same)), 0, 1), 1, 2 };
 		y = SELECT(&stays, 1, LOAD(x, at), y);
 	}
 	*inside = (struct range){ index_value(arena, LOAD(table.inside, &at[d]), 0, 1), 1, 2 };
@@ -798,10 +748,9 @@ static struct definition *along_runtime(
 static const struct expr *runtime_float(
         struct definer *definer, int input, int64_t i, double least, const struct expr **right)
 {
-	const struct expr *value = CAST(DTYPE_F64, definer_element(definer, input, i));
-	const struct expr *is = times(
-	        definer, below(definer, real(definer, least), value), below(definer, value, real(definer, 0x1p32)));
-	*right = times(definer, *right, is);
+	const struct expr *value = CAST(DTYPE_F64, ELEMENT(input, i));
+	const struct expr *is = MUL(LESS(REAL(least), value), LESS(value, REAL(0x1p32)));
+	*right = MUL(*right, is);
 	return value;
 }
 
@@ -814,7 +763,7 @@ static void runtime_resize(
 	bool first = node->since < INPUTS_OF_11, by_size = is_there(node, 3), region = r->coordinates == TF_CROP;
 	int scales = first ? 1 : 2;
 	enum policy policy = policy_of(node);
-	const struct expr *right = real(definer, 1), *common = NULL, *wanted[MAX_RANK];
+	const struct expr *right = REAL(1), *common = NULL, *wanted[MAX_RANK];
 	if (definer_elements(definer, by_size ? 3 : scales) != count)
 		node_invalid(node, "%" PRId64 " %s for %" PRId64 " dimensions",
 		        definer_elements(definer, by_size ? 3 : scales), by_size ? "sizes" : "scales", count);
@@ -833,37 +782,32 @@ static void runtime_resize(
 		int64_t d = axes[i], n = x->extents[d];
 		const struct expr *made;
 		if (by_size) {
-			const struct expr *size = definer_element(definer, 3, i);
-			wanted[i] =
-			        n ? over(definer, CAST(DTYPE_F64, size), real(definer, (double)n)) : real(definer, 1);
+			const struct expr *size = ELEMENT(3, i);
+			wanted[i] = n ? DIV(CAST(DTYPE_F64, size), REAL((double)n)) : REAL(1);
 			common = !common
 			        ? wanted[i]
 			        : expr2(definer, policy == NOT_LARGER ? SCALAR_min : SCALAR_max, wanted[i], common);
 			made = size;
-			right = times(
-			        definer, right, CAST(DTYPE_F64, integer_between(definer, size, 0, (int64_t)1 << 40)));
+			right = MUL(right, CAST(DTYPE_F64, integer_between(definer, size, 0, (int64_t)1 << 40)));
 		} else {
 			wanted[i] = runtime_float(definer, scales, i, 0, &right);
-			made = CAST(DTYPE_I64,
-			        expr1(definer, SCALAR_floor,
-			                MUL(NUMBER(DTYPE_F32, (double)n), definer_element(definer, scales, i))));
+			made = CAST(DTYPE_I64, FLOOR(MUL(NUMBER(DTYPE_F32, (double)n), ELEMENT(scales, i))));
 		}
 		if (!by_size || policy == STRETCH)
-			right = times(definer, right, CAST(DTYPE_F64, integer_is(definer, made, extents[d])));
+			right = MUL(right, CAST(DTYPE_F64, I_IS(made, extents[d])));
 		if (by_size && policy == STRETCH && n)
 			r->scale[d] = (double)extents[d] / (double)n;
-		r->begin_at[d] = region ? runtime_float(definer, 1, i, -0x1p32, &right) : real(definer, 0);
-		r->end_at[d] = region ? runtime_float(definer, 1, count + i, -0x1p32, &right) : real(definer, 1);
-		r->scale_at[d] = by_size && policy == STRETCH ? region ? real(definer, r->scale[d]) : NULL : wanted[i];
+		r->begin_at[d] = region ? runtime_float(definer, 1, i, -0x1p32, &right) : REAL(0);
+		r->end_at[d] = region ? runtime_float(definer, 1, count + i, -0x1p32, &right) : REAL(1);
+		r->scale_at[d] = by_size && policy == STRETCH ? region ? REAL(r->scale[d]) : NULL : wanted[i];
 	}
 	if (by_size && policy != STRETCH && common)
 		common = scalar_of(definer, "scale", common);
 	for (int64_t i = 0; by_size && policy != STRETCH && i < count; i++) {
 		int64_t d = axes[i];
 		r->scale_at[d] = common;
-		const struct expr *made =
-		        plus(definer, times(definer, common, real(definer, (double)x->extents[d])), real(definer, 0.5));
-		right = times(definer, right, CAST(DTYPE_F64, integer_is(definer, CAST(DTYPE_I64, made), extents[d])));
+		const struct expr *made = ADD(MUL(common, REAL((double)x->extents[d])), REAL(0.5));
+		right = MUL(right, CAST(DTYPE_F64, I_IS(CAST(DTYPE_I64, made), extents[d])));
 	}
 	REQUIRE(right, "%s%s that make the declared %s are right", by_size ? "sizes" : "scales",
 	        region ? " and a region" : "", definer_shape_text(definer, x->rank, extents));
@@ -873,11 +817,10 @@ void define_resize(struct definer *definer)
 {
 	const struct node *node = definer->node;
 	struct definition *x = IN(0);
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
 	struct range inside[MAX_RANK];
 	struct resize r = { .a = 0 };
-	int count = 0, rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
+	int count = 0;
 	modes_of(node, &r);
 	if (resize_of(node, &r))
 		tell_counted(definer, &r);

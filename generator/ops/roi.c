@@ -98,7 +98,7 @@ static void samples_of(struct definer *definer, struct definition *x, struct def
 	        DIV(MUL(ADD(sample, NUMBER(type, 0.5)), size), NUMBER(type, (double)samples)));
 	const struct expr *outside = ADD(LESS(place, NUMBER(type, -1)), LESS(NUMBER(type, (double)n), place));
 	place = MAX(place, NUMBER(type, 0));
-	const struct expr *low = MIN(expr1(definer, SCALAR_floor, place), NUMBER(type, (double)(n - 1)));
+	const struct expr *low = MIN(FLOOR(place), NUMBER(type, (double)(n - 1)));
 	const struct expr *far = WHERE(LESS(low, NUMBER(type, (double)(n - 1))), SUB(place, low), NUMBER(type, 0));
 	const struct range first = { at[3], 0, 1 };
 	const struct expr *weight = SELECT(&first, 1, SUB(NUMBER(type, 1), far), far),
@@ -133,8 +133,8 @@ void define_roi_align(struct definer *definer)
 		weight = weight ? MUL(weight, w) : w;
 	}
 	bool max = is_max(definer->node);
-	struct definition *all = definer_reduction(definer, definer_name(definer, "samples"), 4, extents,
-	        max ? REDUCE_MAX : REDUCE_SUM, 4, reduced, NULL, MUL(LOAD(x, x_at), weight));
+	struct definition *all = REDUCTION(
+	        "samples", 4, extents, max ? REDUCE_MAX : REDUCE_SUM, 4, reduced, NULL, MUL(LOAD(x, x_at), weight));
 	const struct expr *y = LOAD(all, at);
 	OUT(0, max ? y : MUL(y, NUMBER(type, 1 / (double)(samples * samples))));
 }
@@ -153,7 +153,7 @@ void infer_max_roi_pool(struct node *node)
 /* Half away from 0. */
 static const struct expr *rounded(struct definer *definer, enum dtype type, const struct expr *x)
 {
-	const struct expr *size = expr1(definer, SCALAR_floor, ADD(expr1(definer, SCALAR_abs, x), NUMBER(type, 0.5)));
+	const struct expr *size = FLOOR(ADD(ABS(x), NUMBER(type, 0.5)));
 	return WHERE(LESS(x, NUMBER(type, 0)), expr1(definer, SCALAR_neg, size), size);
 }
 
@@ -201,5 +201,5 @@ void define_max_roi_pool(struct definer *definer)
 	        &x->extents[2], SELECT(some, 2, NUMBER(type, -INFINITY), NUMBER(type, 0)),
 	        SELECT(there, 4, LOAD(x, x_at), NUMBER(type, -INFINITY)));
 	chain_terms(most);
-	definer_out(definer, 0, most);
+	GIVE(0, most);
 }

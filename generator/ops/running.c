@@ -23,11 +23,9 @@ void infer_running(struct node *node)
 static struct definition *run_along(struct definer *definer, const char *name, int axis, enum reduce reduce)
 {
 	struct definition *x = IN(0);
-	const struct index *at[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
-	int64_t extents[MAX_RANK];
 	bool exclusive = attribute_int(definer->node, "exclusive"), reverse = attribute_int(definer->node, "reverse");
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	x = definer_there(
 	        definer, x, definer->node->in[0]->dims[axis].count, axis, NUMBER(x->type, reduce == REDUCE_PROD));
 	int64_t last = extents[axis] - 1, terms = exclusive && last >= 0 ? last : last + 1;
@@ -43,20 +41,17 @@ void define_running(struct definer *definer)
 	struct arena *arena = definer->arena;
 	enum reduce reduce = op_of(definer->node)->scalar == SCALAR_mul ? REDUCE_PROD : REDUCE_SUM;
 	const char *name = definer->node->out[0]->name;
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK], count;
-	int rank = definer_shape(definer, 0, extents, at);
+	int64_t count;
+	SHAPE(0, rank, extents, at);
 	const int64_t *axis = node_in_ints(definer->node, 1, &count);
 	if (!axis)
 		definer_require_inside(definer, 1, -1, rank);
 	if (axis || rank == 1) {
-		definer_out(definer, 0,
-		        run_along(definer, name, axis ? (int)node_axis(definer->node, *axis, rank) : 0, reduce));
+		GIVE(0, run_along(definer, name, axis ? (int)node_axis(definer->node, *axis, rank) : 0, reduce));
 		return;
 	}
 	struct definition *told = IN(1);
-	const struct expr *value = CAST(DTYPE_I64, definer_load(definer, told, 0, NULL)), *zero = WHOLE(DTYPE_I64, 0),
-	                  *body = NULL;
+	const struct expr *value = CAST(DTYPE_I64, BROADCAST(told, 0, NULL)), *zero = WHOLE(DTYPE_I64, 0), *body = NULL;
 	value = ADD(value, MUL(LESS(value, zero), WHOLE(DTYPE_I64, rank)));
 	value = MIN(MAX(value, zero), WHOLE(DTYPE_I64, rank - 1));
 	const struct range is = { index_value(arena, value, 0, rank - 1), 0, 1 };

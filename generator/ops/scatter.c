@@ -47,7 +47,7 @@ static void same_dims(const struct node *node, int i, int rank, const struct dim
 static const struct expr *place(struct definer *definer, const struct expr *index, const struct dim *dim)
 {
 	index = CAST(DTYPE_I64, index);
-	return ADD(index, MUL(LESS(index, WHOLE(DTYPE_I64, 0)), definer_dim(definer, dim)));
+	return ADD(index, MUL(LESS(index, WHOLE(DTYPE_I64, 0)), DIM(dim)));
 }
 
 /* The place of an update that is there along that dim; any other goes nowhere. */
@@ -86,11 +86,11 @@ void infer_scatter_elements(struct node *node)
 void define_scatter_elements(struct definer *definer)
 {
 	struct definition *x = IN(0), *indices = IN(1), *updates = IN(2);
-	const struct index *at[MAX_RANK], *term[MAX_RANK];
+	const struct index *term[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
-	int64_t extents[MAX_RANK], terms[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at), count = 0,
-	    axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
+	int64_t terms[MAX_RANK];
+	SHAPE(0, rank, extents, at);
+	int count = 0, axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
 	const struct dim *dims = definer->node->in[0]->dims, *told = definer->node->in[1]->dims;
 	for (int d = 0; d < rank;
 	        d++) { /* along a dimension that all of the data have, elements know nothing of each other */
@@ -149,10 +149,11 @@ void infer_scatter_nd(struct node *node)
 void define_scatter_nd(struct definer *definer)
 {
 	struct definition *x = IN(0), *indices = IN(1), *updates = IN(2);
-	const struct index *at[MAX_RANK], *index_at[MAX_RANK], *update_at[MAX_RANK];
+	const struct index *index_at[MAX_RANK], *update_at[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
-	int64_t extents[MAX_RANK], terms[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at), rows = indices->rank - 1, count = count_of(definer->node);
+	int64_t terms[MAX_RANK];
+	SHAPE(0, rank, extents, at);
+	int rows = indices->rank - 1, count = count_of(definer->node);
 	for (int r = 0; r < rows; r++) {
 		terms[r] = indices->extents[r];
 		index_at[r] = update_at[r] = VAR(rank + r, terms[r]);
@@ -218,8 +219,7 @@ static void require_rows(struct definer *definer, const struct dim *have, const 
 	struct definition *from = is_circular(definer->node) ? NULL : IN(2);
 	const struct index *row = VAR(0, from ? from->extents[0] : 1);
 	const struct expr *at = from ? LOAD(from, &row) : I(0);
-	const struct expr *ends = integer_kept(
-	        definer, "ends", I_ADD(I_SUB(definer_dim(definer, have), definer_dim(definer, rows)), I(1)));
+	const struct expr *ends = integer_kept(definer, "ends", I_ADD(I_SUB(DIM(have), DIM(rows)), I(1)));
 	definer_require(definer, EXIT_INVALID, from != NULL, from ? from->extents : NULL,
 	        I_AND(I_LESS(I(-1), at), I_LESS(at, ends)),
 	        "a row at run time is not one from which all that come fit");
@@ -238,16 +238,17 @@ static void write_rows(
 	        false, to, 1, &rows->extent, start, row);
 	if (written->reduced)
 		written->reduced_counts[0] = definer_count(definer, rows->count);
-	definer_out(definer, 0, written);
+	GIVE(0, written);
 }
 
 void define_tensor_scatter(struct definer *definer)
 {
 	struct definition *x = definer_in_stored(definer, 0), *update = definer_in_stored(definer, 1), *from = IN(2);
-	const struct index *at[MAX_RANK], *term[MAX_RANK];
+	const struct index *term[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
-	int64_t extents[MAX_RANK], terms[1];
-	int rank = definer_shape(definer, 0, extents, at), axis = cache_axis(definer->node);
+	int64_t terms[1];
+	SHAPE(0, rank, extents, at);
+	int axis = cache_axis(definer->node);
 	memcpy(term, at, (size_t)rank * sizeof *at);
 	terms[0] = update->extents[axis];
 	term[axis] = VAR(rank, terms[0]);
@@ -266,7 +267,7 @@ void define_tensor_scatter(struct definer *definer)
 		        extents[axis] - terms[0], terms[0]);
 	}
 	if (from && is_circular(definer->node) && extents[axis])
-		to[axis] = expr2(definer, SCALAR_mod, to[axis], definer_dim(definer, have));
+		to[axis] = expr2(definer, SCALAR_mod, to[axis], DIM(have));
 	write_rows(definer, to, axis, LOAD(x, at), LOAD(update, term));
 }
 
@@ -281,7 +282,7 @@ void define_appended(struct definer *definer, int axis)
 	int rank = definer_shape(definer, 0, extents, at);
 	memcpy(term, at, (size_t)rank * sizeof *at);
 	term[axis] = VAR(rank, terms[0]);
-	to[axis] = ADD(definer_dim(definer, &node->in[0]->dims[axis]), POSITION(term[axis]));
+	to[axis] = ADD(DIM(&node->in[0]->dims[axis]), POSITION(term[axis]));
 	write_rows(definer, to, axis, LOAD(cache, at), LOAD(rows, term));
 }
 
@@ -361,7 +362,7 @@ void define_max_unpool(struct definer *definer)
 	unpooled(definer->node, dims);
 	const struct expr *right = I(1);
 	for (int64_t d = 0; d < definer_elements(definer, 2); d++) /* where it comes at run time: as declared */
-		right = I_AND(right, integer_is(definer, definer_element(definer, 2, d), extents[d]));
+		right = I_AND(right, I_IS(ELEMENT(2, d), extents[d]));
 	REQUIRE(right, "an output_shape as declared, %s, is right", definer_shape_text(definer, rank, extents));
 	for (int d = 0; d < rank; d++) {
 		from[d] = dims[d].extent;

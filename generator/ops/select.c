@@ -83,7 +83,7 @@ static const struct expr *of_branch(
 		if (x->extents[d] < extents[d])
 			there[count++] = (struct range){ at[d], 0, x->extents[d] };
 	}
-	const struct expr *load = definer_load(definer, x, rank, at);
+	const struct expr *load = BROADCAST(x, rank, at);
 	return count ? SELECT(there, count, load, NUMBER(x->type, 0)) : load;
 }
 
@@ -92,10 +92,8 @@ void define_select(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *condition = CAST(DTYPE_I64, definer_load(definer, IN(0), 0, NULL));
+	SHAPE(0, rank, extents, at);
+	const struct expr *condition = CAST(DTYPE_I64, BROADCAST(IN(0), 0, NULL));
 	struct range chosen = { index_value(arena, condition, 0, UINT8_MAX), 1,
 		UINT8_MAX + 1 }; /* a bool of the caller may be any byte */
 	for (int d = 0, in = 3, out = 1; d < rank; d++) {
@@ -103,8 +101,7 @@ void define_select(struct definer *definer)
 		if (!is_joined(node->in[1]->dims[d], node->in[2]->dims[d]))
 			continue;
 		for (int i = 1; i < 3; i++)
-			many[i] = node->in[i]->dims[d].count ? definer_element(definer, in++, 0)
-			                                     : I(node->in[i]->dims[d].extent);
+			many[i] = node->in[i]->dims[d].count ? ELEMENT(in++, 0) : I(node->in[i]->dims[d].extent);
 		OUT(out++, SELECT(&chosen, 1, many[1], many[2]));
 	}
 	OUT(0, SELECT(&chosen, 1, of_branch(definer, 1, rank, extents, at), of_branch(definer, 2, rank, extents, at)));

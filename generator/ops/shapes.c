@@ -28,7 +28,7 @@ void node_hands_on(struct node *node, struct tensor *tensor)
 	node->ins = 1;
 }
 
-void define_identity(struct definer *definer) { definer_out(definer, 0, IN(0)); }
+void define_identity(struct definer *definer) { GIVE(0, IN(0)); }
 
 /* ---- Reshape, Flatten, Squeeze, Unsqueeze: equal row-major offsets ---- */
 /* -1 beside numbers that may not divide what is there. */
@@ -39,7 +39,7 @@ static void require_division(struct definer *definer)
 	bool divides = true;
 	for (int i = 0; i < 2; i++)
 		for (int d = 0; d < tensors[i]->rank; d++) {
-			elements[i] = I_MUL(elements[i], definer_dim(definer, &tensors[i]->dims[d]));
+			elements[i] = I_MUL(elements[i], DIM(&tensors[i]->dims[d]));
 			divides &=
 			        i == 0 || !tensors[i]->dims[d].count || !size_may_not_divide(tensors[i]->dims[d].count);
 		}
@@ -53,7 +53,7 @@ static void unflatten(struct definer *definer, const struct expr *flat, int rank
 {
 	for (int d = rank - 1; d >= 0; d--) {
 		const struct expr *next = d ? I_DIV(flat, actual[d]) : NULL;
-		at[d] = definer_index(definer, d ? I_SUB(flat, I_MUL(next, actual[d])) : flat, 0, extents[d] - 1);
+		at[d] = INDEX(d ? I_SUB(flat, I_MUL(next, actual[d])) : flat, 0, extents[d] - 1);
 		flat = next;
 	}
 }
@@ -66,7 +66,7 @@ static void actual_offsets(struct definer *definer, const struct index *const *a
 	int64_t extents[MAX_RANK];
 	for (int i = 0; i < 2; i++)
 		for (int d = 0; d < tensors[i]->rank; d++)
-			actual[i][d] = definer_dim(definer, &tensors[i]->dims[d]);
+			actual[i][d] = DIM(&tensors[i]->dims[d]);
 	for (int d = 0; d < tensors[0]->rank; d++)
 		extents[d] = tensors[0]->dims[d].extent;
 	unflatten(definer, definer_flatten(definer, tensors[1]->rank, at, actual[1]), tensors[0]->rank, extents,
@@ -77,15 +77,14 @@ static void actual_offsets(struct definer *definer, const struct index *const *a
 static void define_same_offsets(struct definer *definer)
 {
 	struct definition *x = IN(0);
-	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
+	const struct index *x_at[MAX_RANK];
+	SHAPE(0, rank, extents, at);
 	const struct tensor *const dense[2] = { definer->node->in[0], definer->node->out[0] };
 	bool same = rank == x->rank && !node_in_is_late(definer->node, 1);
 	for (int d = 0; same && d < rank; d++)
 		same = extents[d] == x->extents[d] && dense[0]->dims[d].count == dense[1]->dims[d].count;
 	if (same) {
-		definer_out(definer, 0, x);
+		GIVE(0, x);
 		return;
 	}
 	if (definition_elements(x) == 0) {
@@ -165,20 +164,15 @@ static void resolve_late(struct definer *definer, int input, int rank, int x_ran
 	for (int d = 0; d < x_rank; d++)
 		all = I_MUL(all, x[d]);
 	for (int d = 0; d < rank; d++) {
-		const struct expr *number = definer_element(definer, input, d),
-		                  *is_open = integer_is(definer, number, -1);
-		numbers[d] = zero_is_zero || d >= x_rank
-		        ? number
-		        : integer_where(definer, integer_is(definer, number, 0), x[d], number);
+		const struct expr *number = ELEMENT(input, d), *is_open = I_IS(number, -1);
+		numbers[d] = zero_is_zero || d >= x_rank ? number : I_WHERE(I_IS(number, 0), x[d], number);
 		open = I_ADD(open, is_open);
-		others = I_MUL(others, integer_where(definer, is_open, I(1), numbers[d]));
+		others = I_MUL(others, I_WHERE(is_open, I(1), numbers[d]));
 	}
-	const struct expr *left = integer_kept(
-	        definer, "left", integer_where(definer, integer_is(definer, others, 0), none, I_DIV(all, others)));
+	const struct expr *left = integer_kept(definer, "left", I_WHERE(I_IS(others, 0), none, I_DIV(all, others)));
 	*right = I_LESS(open, I(2));
 	for (int d = 0; d < rank; d++) {
-		numbers[d] = integer_kept(definer, "number",
-		        integer_where(definer, integer_is(definer, numbers[d], -1), left, numbers[d]));
+		numbers[d] = integer_kept(definer, "number", I_WHERE(I_IS(numbers[d], -1), left, numbers[d]));
 		*right = I_AND(*right, integer_of(definer, SCALAR_less_equal, none, numbers[d]));
 		made = I_MUL(made, numbers[d]);
 	}
@@ -194,7 +188,7 @@ void define_size_reshape(struct definer *definer)
 	if (rank > MAX_RANK)
 		node_limit(definer->node, " to %d dimensions", rank);
 	for (int k = 0; k < x_rank; k++)
-		x[k] = definer_element(definer, 1 + k, 0);
+		x[k] = ELEMENT(1 + k, 0);
 	resolve_late(definer, 0, rank, x_rank, x, numbers, &right);
 	int64_t at = attribute_int(definer->node, "at");
 	if (at < 0 || at >= rank)
@@ -260,10 +254,10 @@ static void require_sizes(struct definer *definer)
 		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 1), y->rank);
 	for (int d = 0; d < tensor->rank; d++)
-		x[d] = definer_dim(definer, &tensor->dims[d]);
+		x[d] = DIM(&tensor->dims[d]);
 	resolve_late(definer, 1, y->rank, tensor->rank, x, numbers, &right);
 	for (int d = 0; d < y->rank; d++)
-		right = I_AND(right, I_EQUAL(numbers[d], definer_dim(definer, &y->dims[d])));
+		right = I_AND(right, I_EQUAL(numbers[d], DIM(&y->dims[d])));
 	definer_require_dims(definer);
 	REQUIRE(right, "the shape at run time does not make the declared one of the data");
 }
@@ -280,17 +274,17 @@ static void require_shape(struct definer *definer)
 		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 1), rank);
 	for (int d = 0; d < rank; d++) {
-		const struct expr *number = definer_element(definer, 1, d), *is = I(0);
+		const struct expr *number = ELEMENT(1, d), *is = I(0);
 		int64_t others = 1;
 		for (int k = 0; k < rank; k++)
 			others *= k == d ? 1 : extents[k];
 		if (zero_is_zero || extents[d])
-			is = I_OR(is, integer_is(definer, number, extents[d]));
+			is = I_OR(is, I_IS(number, extents[d]));
 		if (!zero_is_zero && d < x->rank && x->extents[d] == extents[d])
-			is = I_OR(is, integer_is(definer, number, 0));
+			is = I_OR(is, I_IS(number, 0));
 		if (others || (extents[d] == 0 && !zero_is_zero))
-			is = I_OR(is, integer_is(definer, number, -1));
-		left = I_ADD(left, integer_is(definer, number, -1));
+			is = I_OR(is, I_IS(number, -1));
+		left = I_ADD(left, I_IS(number, -1));
 		all = I_AND(all, is);
 	}
 	REQUIRE(I_AND(all, I_LESS(left, I(2))), "the shape at run time is not %s, the declared one",
@@ -407,8 +401,7 @@ static void require_axes(
 		for (; d < rank && with[d] == 1; d++, ones++)
 			for (int64_t i = 0; i < count; i++)
 				for (int from = 0; from < 2; from++)
-					named = I_ADD(named,
-					        integer_is(definer, definer_element(definer, 1, i), d - from * rank));
+					named = I_ADD(named, I_IS(ELEMENT(1, i), d - from * rank));
 		for (; other < rank_without && without[other] == 1; other++)
 			ones--;
 		if (ones < 0
@@ -417,7 +410,7 @@ static void require_axes(
 			        definer_shape_text(definer, IN(0)->rank, IN(0)->extents),
 			        definer_shape_text(
 			                definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
-		all = I_AND(all, integer_is(definer, named, ones));
+		all = I_AND(all, I_IS(named, ones));
 	}
 	REQUIRE(all, "the axes at run time do not make %s of the data, the declared shape",
 	        definer_shape_text(definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
@@ -534,9 +527,9 @@ void infer_transpose(struct node *node)
 
 void define_transpose(struct definer *definer)
 {
-	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int perm[MAX_RANK], rank = definer_shape(definer, 0, extents, at);
+	const struct index *x_at[MAX_RANK];
+	SHAPE(0, rank, extents, at);
+	int perm[MAX_RANK];
 	permutation(definer->node, rank, perm);
 	for (int d = 0; d < rank; d++)
 		x_at[perm[d]] = at[d];
@@ -600,9 +593,8 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 			        extents[d], have);
 		if (i < 0)
 			continue;
-		const struct expr *number = definer_element(definer, 1, i),
-		                  *is = I_EQUAL(number, definer_dim(definer, dim));
-		all = I_AND(all, have == extents[d] ? I_OR(is, integer_is(definer, number, 1)) : is);
+		const struct expr *number = ELEMENT(1, i), *is = I_EQUAL(number, DIM(dim));
+		all = I_AND(all, have == extents[d] ? I_OR(is, I_IS(number, 1)) : is);
 	}
 	if (count > rank || rank < x->rank)
 		node_invalid(
@@ -613,11 +605,9 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 
 void define_expand(struct definer *definer)
 {
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	if (node_in_is_late(definer->node, 1))
 		require_expansion(definer, rank, extents);
 	definer_require_dims(definer);
-	OUT(0, definer_load(definer, IN(0), rank, at));
+	OUT(0, BROADCAST(IN(0), rank, at));
 }

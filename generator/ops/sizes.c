@@ -334,7 +334,7 @@ void define_size_element(struct definer *definer)
 	int64_t at = attribute_int(definer->node, "at");
 	if (at < 0 || at >= definer_elements(definer, 0))
 		node_invalid(definer->node, "element %" PRId64 " of %" PRId64, at, definer_elements(definer, 0));
-	OUT(0, definer_element(definer, 0, at));
+	OUT(0, ELEMENT(0, at));
 }
 
 /* ---- the nodes ---- */
@@ -342,7 +342,5 @@ void infer_sizes(struct node *node) { infer_as_size(node, 2, 2); }
 
 void define_sizes(struct definer *definer)
 {
-	OUT(0,
-	        integer_of(definer, (enum scalar)op_of(definer->node)->scalar, definer_element(definer, 0, 0),
-	                definer_element(definer, 1, 0)));
+	OUT(0, integer_of(definer, (enum scalar)op_of(definer->node)->scalar, ELEMENT(0, 0), ELEMENT(1, 0)));
 }

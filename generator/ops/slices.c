@@ -207,7 +207,7 @@ void infer_slice(struct node *node)
 static const struct expr *from_end(struct definer *definer, const struct expr *position, const struct expr *extent,
         const struct expr *low, const struct expr *high)
 {
-	position = I_ADD(position, integer_where(definer, I_LESS(position, I(0)), extent, I(0)));
+	position = I_ADD(position, I_WHERE(I_LESS(position, I(0)), extent, I(0)));
 	return I_MIN(I_MAX(position, low), high);
 }
 
@@ -227,12 +227,12 @@ static struct taking taking_of(
 	const struct expr *end = integer_kept(definer, arena_printf(arena, "end_%d", d),
 	        from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), have, least, most));
 	const struct expr *far = integer_cut(definer, step, -n, n);
-	const struct expr *size = integer_kept(
-	        definer, arena_printf(arena, "size_%d", d), integer_where(definer, forward, far, I_SUB(I(0), far)));
-	const struct expr *span = integer_where(definer, forward, I_SUB(end, start), I_SUB(start, end));
+	const struct expr *size =
+	        integer_kept(definer, arena_printf(arena, "size_%d", d), I_WHERE(forward, far, I_SUB(I(0), far)));
+	const struct expr *span = I_WHERE(forward, I_SUB(end, start), I_SUB(start, end));
 	const struct expr *taken = I_SUB(I_ADD(I_MAX(span, I(0)), size), I(1));
 	taken = n ? I_DIV(taken, size) : I(0);
-	return (struct taking){ taken, start, step, integer_is(definer, integer_is(definer, step, 0), 0) };
+	return (struct taking){ taken, start, step, I_IS(I_IS(step, 0), 0) };
 }
 
 /* The place of element `at` of axis d, which is cut to `dim`, of n elements; *right: whether starts, ends and steps
@@ -241,31 +241,28 @@ static const struct index *cut_at(struct definer *definer, const struct axes *ax
         const struct dim *dim, const struct index *at, const struct expr **right)
 {
 	int64_t n = of->extent, count = dim->extent;
-	const struct taking taking = taking_of(definer, axes, d, definer_dim(definer, of), n);
+	const struct taking taking = taking_of(definer, axes, d, DIM(of), n);
 	const struct expr *start = taking.start, *step = taking.step;
-	*right = I_AND(*right, I_AND(taking.right, I_EQUAL(taking.count, definer_dim(definer, dim))));
+	*right = I_AND(*right, I_AND(taking.right, I_EQUAL(taking.count, DIM(dim))));
 	int64_t by;
 	if (count == 0 || n == 0)
 		return at;
 	if (!definer_number(definer, step, &by) || dim->count || of->count)
-		return definer_index(definer, I_ADD(start, I_MUL(POSITION(at), step)), 0, n - 1);
+		return INDEX(I_ADD(start, I_MUL(POSITION(at), step)), 0, n - 1);
 	by = count > 1 ? by : 1;
 	if (by == 0 || by > n || by < -n || (count - 1) * (by < 0 ? -by : by) > n - 1)
 		node_invalid(definer->node,
 		        "%" PRId64 " elements of dimension %d are declared, by %" PRId64 " of %" PRId64, count, d, by,
 		        n);
 	int64_t reach = (count - 1) * by;
-	return SUM(
-	        definer_index(definer, start, reach < 0 ? -reach : 0, n - 1 - (reach > 0 ? reach : 0)), SCALE(at, by));
+	return SUM(INDEX(start, reach < 0 ? -reach : 0, n - 1 - (reach > 0 ? reach : 0)), SCALE(at, by));
 }
 
 static void slice_at_run_time(struct definer *definer)
 {
 	const struct node *node = definer->node;
 	struct definition *x = IN(0);
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	struct axes axes = { node_in(node, 3) ? 3 : -1, rank, definer_elements(definer, 1) };
 	for (int i = 2; i < 5; i++)
 		if (node_in(node, i) && definer_elements(definer, i) != axes.count)
@@ -293,8 +290,7 @@ void define_size_slice(struct definer *definer)
 	const struct axes axes = { node_in(node, 3) ? 3 : -1, (int)attribute_int(node, "rank"),
 		definer_elements(definer, 1) };
 	OUT(0,
-	        taking_of(definer, &axes, (int)attribute_int(node, "at"), definer_element(definer, 0, 0),
-	                attribute_int(node, "most"))
+	        taking_of(definer, &axes, (int)attribute_int(node, "at"), ELEMENT(0, 0), attribute_int(node, "most"))
 	                .count);
 }
 
@@ -302,9 +298,7 @@ void define_slice(struct definer *definer)
 {
 	struct cut cuts[MAX_RANK];
 	bool touched[MAX_RANK];
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	if (!cuts_of(definer->node, cuts, touched)) {
 		slice_at_run_time(definer);
 		return;

@@ -31,9 +31,10 @@ static void ends_at_count(struct definer *definer, struct definition *row, int f
 static void define_either(struct definer *definer, bool logarithm, bool masked)
 {
 	struct definition *x = IN(0);
-	const struct index *at[MAX_RANK], *term_at[MAX_RANK];
-	int64_t extents[MAX_RANK], row_extents[MAX_RANK], terms[MAX_RANK];
-	int from = 0, to = x->rank, rank = definer_shape(definer, 0, extents, at);
+	const struct index *term_at[MAX_RANK];
+	int64_t row_extents[MAX_RANK], terms[MAX_RANK];
+	SHAPE(0, rank, extents, at);
+	int from = 0, to = x->rank;
 	if (rank > 1 || definer->node->since >= 13)
 		row_of(definer->node, &from, &to);
 	for (int d = 0; d < rank; d++) {
@@ -43,31 +44,28 @@ static void define_either(struct definer *definer, bool logarithm, bool masked)
 		if (inside)
 			terms[d - from] = extents[d];
 	}
-	struct definition *largest = definer_reduction(definer, definer_name(definer, "max"), rank, row_extents,
-	        REDUCE_MAX, to - from, terms, NULL, LOAD(x, term_at));
+	struct definition *largest =
+	        REDUCTION("max", rank, row_extents, REDUCE_MAX, to - from, terms, NULL, LOAD(x, term_at));
 	ends_at_count(definer, largest, from, to);
 	if (masked)
 		largest = PART("least", rank, row_extents,
-		        MAX(definer_load(definer, largest, rank, at),
-		                NUMBER(x->type, x->type == DTYPE_F64 ? -DBL_MAX : -FLT_MAX)));
-	struct definition *power = PART("exp", rank, extents,
-	        expr1(definer, SCALAR_exp_below, SUB(LOAD(x, at), definer_load(definer, largest, rank, at))));
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM,
-	        to - from, terms, NULL, LOAD(power, term_at));
+		        MAX(BROADCAST(largest, rank, at), NUMBER(x->type, x->type == DTYPE_F64 ? -DBL_MAX : -FLT_MAX)));
+	struct definition *power = PART(
+	        "exp", rank, extents, expr1(definer, SCALAR_exp_below, SUB(LOAD(x, at), BROADCAST(largest, rank, at))));
+	struct definition *sum =
+	        REDUCTION("sum", rank, row_extents, REDUCE_SUM, to - from, terms, NULL, LOAD(power, term_at));
 	ends_at_count(definer, sum, from, to);
 	if (logarithm) { /* what is taken off a row, at once: its sum is from 1 up */
-		struct definition *off = PART(
-		        "log", rank, row_extents, expr1(definer, SCALAR_log, definer_load(definer, sum, rank, at)));
-		OUT(0,
-		        SUB(SUB(LOAD(x, at), definer_load(definer, largest, rank, at)),
-		                definer_load(definer, off, rank, at)));
+		struct definition *off =
+		        PART("log", rank, row_extents, expr1(definer, SCALAR_log, BROADCAST(sum, rank, at)));
+		OUT(0, SUB(SUB(LOAD(x, at), BROADCAST(largest, rank, at)), BROADCAST(off, rank, at)));
 		return;
 	}
-	const struct expr *one = NUMBER(x->type, 1), *divisor = definer_load(definer, sum, rank, at);
+	const struct expr *one = NUMBER(x->type, 1), *divisor = BROADCAST(sum, rank, at);
 	if (masked) /* from 1 up, or 0 */
 		divisor = MAX(divisor, one);
 	struct definition *scale = PART("scale", rank, row_extents, DIV(one, divisor));
-	OUT(0, MUL(LOAD(power, at), definer_load(definer, scale, rank, at)));
+	OUT(0, MUL(LOAD(power, at), BROADCAST(scale, rank, at)));
 }
 
 void define_softmax(struct definer *definer) { define_either(definer, false, *definer->node->domain); }

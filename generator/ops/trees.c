@@ -425,7 +425,7 @@ void define_walk_down(struct definer *definer)
 	const struct index *at[] = { VAR(0, x->extents[0]), VAR(2, x->extents[1]) };
 	*walk = (struct tree_walk){ (int)node_int(node, "shift", 0), node_int(node, "missing", 0) != 0,
 		node_int(node, "leaves", 0), (int)node_int(node, "depth", 0) };
-	definer_out(definer, 0,
+	GIVE(0,
 	        define_walk(definer->program, node->out[0]->name, x->extents[0], x->extents[1], LOAD(x, at), walk,
 	                definer_in_stored(definer, 1), definer_in_stored(definer, 2)));
 }

@@ -6,11 +6,20 @@
 
 /* inputs, outputs, what stands between them, and what a call has to keep to */
 #define IN(i) definer_in(definer, i)
+#define ELEMENT(i, at) definer_element(definer, i, at)
+/* of output i, declared here: its rank, its extents and its variables */
+#define SHAPE(i, rank, extents, at) \
+	int64_t extents[MAX_RANK]; \
+	const struct index *at[MAX_RANK]; \
+	int rank = definer_shape(definer, i, extents, at)
+#define GIVE(i, ...) definer_out(definer, i, __VA_ARGS__)
 #define OUT(i, ...) definer_out_map(definer, i, __VA_ARGS__)
 #define PART(part, ...) definer_map(definer, definer_name(definer, part), __VA_ARGS__)
+#define REDUCTION(part, ...) definer_reduction(definer, definer_name(definer, part), __VA_ARGS__)
 #define REQUIRE(...) definer_require(definer, EXIT_INVALID, 0, NULL, __VA_ARGS__)
 
 #define LOAD(...) expr_load(definer->arena, __VA_ARGS__)
+#define BROADCAST(...) definer_load(definer, __VA_ARGS__)
 #define CAST(...) expr_cast(definer->arena, __VA_ARGS__)
 #define NUMBER(...) expr_number(definer->arena, __VA_ARGS__)
 #define WHOLE(...) expr_integer(definer->arena, __VA_ARGS__)
@@ -21,14 +30,20 @@
 #define MUL(...) expr2(definer, SCALAR_mul, __VA_ARGS__)
 #define DIV(...) expr2(definer, SCALAR_div, __VA_ARGS__)
 #define LESS(...) expr2(definer, SCALAR_less, __VA_ARGS__)
+#define LESS_EQUAL(...) expr2(definer, SCALAR_less_equal, __VA_ARGS__)
 #define EQUAL(...) expr2(definer, SCALAR_equal, __VA_ARGS__)
 #define MAX(...) expr2(definer, SCALAR_max, __VA_ARGS__)
 #define MIN(...) expr2(definer, SCALAR_min, __VA_ARGS__)
+#define FLOOR(...) expr1(definer, SCALAR_floor, __VA_ARGS__)
+#define ABS(...) expr1(definer, SCALAR_abs, __VA_ARGS__)
 #define WHERE(...) expr3(definer, SCALAR_where, __VA_ARGS__)
 #define FMA(...) expr3(definer, SCALAR_fma, __VA_ARGS__)
 
 /* integers of operands at run time: numbers where they are made of numbers (integer.c) */
 #define I(...) integer(definer, __VA_ARGS__)
+#define I_IS(...) integer_is(definer, __VA_ARGS__)
+#define I_WHERE(...) integer_where(definer, __VA_ARGS__)
+#define DIM(...) definer_dim(definer, __VA_ARGS__)
 #define I_ADD(...) integer_of(definer, SCALAR_add, __VA_ARGS__)
 #define I_SUB(...) integer_of(definer, SCALAR_sub, __VA_ARGS__)
 #define I_MUL(...) integer_of(definer, SCALAR_mul, __VA_ARGS__)
@@ -41,6 +56,7 @@
 #define I_EQUAL(...) integer_of(definer, SCALAR_equal, __VA_ARGS__)
 
 /* indices */
+#define INDEX(...) definer_index(definer, __VA_ARGS__)
 #define VAR(...) index_var(definer->arena, __VA_ARGS__)
 #define CONSTANT(...) index_constant(definer->arena, __VA_ARGS__)
 #define SUM(...) index_add(definer->arena, __VA_ARGS__)
