@@ -34,8 +34,8 @@ struct side {
 static struct side side_of(struct definer *definer, int axis, const struct index *image, const struct index *place)
 {
 	struct definition *boxes = IN(BOXES);
-	const struct expr *one = LOAD(boxes, (const struct index *[]){ image, place, CONSTANT(axis) }),
-	                  *two = LOAD(boxes, (const struct index *[]){ image, place, CONSTANT(axis + 2) });
+	const struct expr *one = LOAD(boxes, AT(image, place, CONSTANT(axis))),
+	                  *two = LOAD(boxes, AT(image, place, CONSTANT(axis + 2)));
 	if (!attribute_int(definer->node, "center_point_box"))
 		return (struct side){ expr2(definer, SCALAR_minimum, one, two),
 			expr2(definer, SCALAR_maximum, one, two) };

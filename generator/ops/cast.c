@@ -76,10 +76,9 @@ static const struct expr *to_steps(struct definer *definer, enum dtype to, const
 
 const struct expr *expr_of_type(struct definer *definer, enum dtype to, int cast, const struct expr *x)
 {
-	struct arena *arena = definer->arena;
 	enum dtype stored = dtype_stored(to);
 	if (stored == to)
-		return expr_cast_as(arena, to, cast, x);
+		return CAST_AS(to, cast, x);
 	if (dtype_is_narrow(to))
 		return CAST(
 		        stored, to_steps(definer, to, dtypes[x->type].class == CLASS_FLOAT ? x : CAST(DTYPE_F32, x)));
@@ -163,6 +162,6 @@ void define_bit_cast(struct definer *definer)
 	if (dtypes[from].bits < 8)
 		x = packed_from_code(definer, to, packed_code(definer, from, x));
 	else
-		x = expr_cast_as(definer->arena, to, to == DTYPE_BOOL || from == DTYPE_BOOL ? 0 : CAST_BITS, x);
+		x = CAST_AS(to, to == DTYPE_BOOL || from == DTYPE_BOOL ? 0 : CAST_BITS, x);
 	OUT(0, x);
 }

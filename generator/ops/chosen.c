@@ -129,7 +129,6 @@ void infer_compress(struct node *node)
 
 void define_compress(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	struct definition *x = definer_in_stored(definer, 0), *condition = IN(1);
 	const struct index *at[MAX_RANK], *own[MAX_RANK], *i = VAR(0, condition->extents[0]);
 	int64_t extents[MAX_RANK];
@@ -151,7 +150,7 @@ void define_compress(struct definer *definer)
 	        at_value(definer, positions_of(definer, "positions", flags, counts, extents[axis]), at[axis], n);
 	memcpy(own, at, sizeof *own * (size_t)rank);
 	if (whole)
-		index_unflatten(arena, place, x->rank, x->extents, own);
+		UNFLATTEN(place, x->rank, x->extents, own);
 	else
 		own[axis] = place;
 	OUT(0, LOAD(x, own));
@@ -180,7 +179,6 @@ void infer_non_zero(struct node *node)
 
 void define_non_zero(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	struct definition *x = IN(0);
 	int64_t extents[2], n = definition_elements(x);
 	const struct index *at[2], *own[MAX_RANK], *i = VAR(0, n);
@@ -189,7 +187,7 @@ void define_non_zero(struct definer *definer)
 	if (extents[1] > n)
 		node_invalid(definer->node, "%" PRId64 " elements of %" PRId64 " are declared", extents[1], n);
 	if (n)
-		index_unflatten(arena, i, x->rank, x->extents, own);
+		UNFLATTEN(i, x->rank, x->extents, own);
 	struct definition *flags = PART("flags", 1, &n, n ? flag(definer, LOAD(x, own)) : I(0));
 	struct definition *counts = counts_of(definer, "counts", flags);
 	say_count(definer, counts, extents[1], 1);
@@ -197,8 +195,7 @@ void define_non_zero(struct definer *definer)
 		OUT(0, I(0));
 		return;
 	}
-	index_unflatten(arena,
-	        at_value(definer, positions_of(definer, "positions", flags, counts, extents[1]), at[1], n), x->rank,
+	UNFLATTEN(at_value(definer, positions_of(definer, "positions", flags, counts, extents[1]), at[1], n), x->rank,
 	        x->extents, own);
 	for (int d = x->rank - 1; d >= 0; d--) {
 		const struct expr *one = POSITION(own[d]);
@@ -240,7 +237,6 @@ void infer_unique(struct node *node)
 /* x as rows [n, columns] of what is compared. */
 static struct definition *rows_of(struct definer *definer, struct definition *x, int axis, bool whole)
 {
-	struct arena *arena = definer->arena;
 	int64_t extents[2] = { whole ? definition_elements(x) : x->extents[axis], 1 }, others[MAX_RANK];
 	const struct index *own[MAX_RANK], *rest[MAX_RANK];
 	int count = 0;
@@ -251,9 +247,9 @@ static struct definition *rows_of(struct definer *definer, struct definition *x,
 	if (extents[0] == 0 || extents[1] == 0)
 		return NULL;
 	if (whole)
-		index_unflatten(arena, i, x->rank, x->extents, own);
+		UNFLATTEN(i, x->rank, x->extents, own);
 	else {
-		index_unflatten(arena, j, count, others, rest);
+		UNFLATTEN(j, count, others, rest);
 		for (int d = 0, k = 0; d < x->rank; d++)
 			own[d] = d == axis ? i : rest[k++];
 	}
@@ -270,9 +266,7 @@ static struct definition *row_order(struct definer *definer, struct definition *
 		const struct index *own[2] = { order ? at_value(definer, order, term, n) : term, CONSTANT(j) };
 		struct definition *next =
 		        definer_order(definer, definer_name(definer, "order"), 1, &n, false, n, LOAD(rows, own), NULL);
-		order = order
-		        ? PART("sorted", 1, &n, LOAD(order, (const struct index *[]){ at_value(definer, next, t, n) }))
-		        : next;
+		order = order ? PART("sorted", 1, &n, LOAD(order, AT(at_value(definer, next, t, n)))) : next;
 	}
 	return order;
 }
@@ -294,7 +288,6 @@ static const struct expr *is_repeated(struct definer *definer, struct definition
 
 void define_unique(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	struct definition *x = IN(0);
 	bool whole = !node_attribute(node, "axis"), sorted = attribute_int(node, "sorted") != 0;
@@ -325,8 +318,7 @@ void define_unique(struct definer *definer)
 	struct definition *kinds = counts_of(definer, "kinds", firsts);
 	say_count(definer, kinds, count, 4);
 	struct definition *starts = positions_of(definer, "starts", firsts, kinds, count);
-	struct definition *positions =
-	        PART("positions", 1, &count, LOAD(order, (const struct index *[]){ at_value(definer, starts, k, n) }));
+	struct definition *positions = PART("positions", 1, &count, LOAD(order, AT(at_value(definer, starts, k, n))));
 	const struct expr *kind = SUB(LOAD(kinds, &t), one);
 	if (!sorted) { /* kinds in the order in which they come */
 		const struct expr *to[1] = { LOAD(order, &term) };
@@ -334,7 +326,7 @@ void define_unique(struct definer *definer)
 		        false, to, 1, &n, zero, LOAD(firsts, &term));
 		struct definition *numbers = counts_of(definer, "numbers", come);
 		const struct index *own = INDEX(kind, 0, count - 1);
-		kind = SUB(LOAD(numbers, (const struct index *[]){ at_value(definer, positions, own, n) }), one);
+		kind = SUB(LOAD(numbers, AT(at_value(definer, positions, own, n))), one);
 		positions = positions_of(definer, "positions", come, numbers, count);
 	}
 	struct definition *numbered = PART("numbered", 1, &n, kind);
@@ -344,7 +336,7 @@ void define_unique(struct definer *definer)
 		const struct index *place = at_value(definer, positions, at[axis], n);
 		memcpy(own, at, sizeof *own * (size_t)rank);
 		if (whole)
-			index_unflatten(arena, place, x->rank, x->extents, own);
+			UNFLATTEN(place, x->rank, x->extents, own);
 		else
 			own[axis] = place;
 		OUT(0, LOAD(x, own));

@@ -296,7 +296,7 @@ static const struct expr *hit_in_floats(struct definer *definer, struct definiti
 	float *steps = arena_new_array(arena, float, (size_t)depth);
 	for (int64_t i = 0; i < depth; i++)
 		steps[i] = (float)i;
-	index_vars(arena, each, indices->rank, indices->extents);
+	VARS(each, indices->rank, indices->extents);
 	const struct expr *index = CAST(DTYPE_I64, LOAD(indices, each));
 	index = ADD(index, MUL(LESS(index, WHOLE(DTYPE_I64, 0)), WHOLE(DTYPE_I64, depth)));
 	index = MIN(MAX(index, WHOLE(DTYPE_I64, -1)), WHOLE(DTYPE_I64, depth));

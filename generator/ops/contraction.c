@@ -547,14 +547,13 @@ static bool is_one_place(const struct convolution *conv, const struct definition
 /* A product of data [batch, channels] and weights [channels, outs and taps]; the output moves its elements. */
 static void define_one_place(struct definer *definer, const struct convolution *conv, const struct index *const *at)
 {
-	struct arena *arena = definer->arena;
 	struct definition *x = IN(0), *w = IN(1), *bias = IN(2);
 	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK];
 	int64_t over[2] = { x->extents[0], definition_elements(w) / w->extents[0] };
 	const struct index *column = VAR(1, over[1]);
 	x_at[0] = VAR(0, over[0]);
 	x_at[1] = w_at[0] = VAR(2, x->extents[1]);
-	index_unflatten(arena, column, w->rank - 1, w->extents + 1, w_at + 1);
+	UNFLATTEN(column, w->rank - 1, w->extents + 1, w_at + 1);
 	for (int d = 0; d < conv->window.count; d++)
 		x_at[2 + d] = CONSTANT(0);
 	struct definition *each = NULL;
@@ -568,7 +567,7 @@ static void define_one_place(struct definer *definer, const struct convolution *
 	w_at[1] = at[1];
 	for (int d = 0; d < conv->window.count; d++)
 		w_at[2 + d] = PLUS(at[2 + d], conv->window.before[d]);
-	const struct index *own[] = { at[0], index_flatten(arena, w->rank - 1, w_at + 1, w->extents + 1) };
+	const struct index *own[] = { at[0], FLATTEN(w->rank - 1, w_at + 1, w->extents + 1) };
 	OUT(0, LOAD(sum, own));
 }
 

@@ -38,7 +38,7 @@ struct definition *definer_there(
         struct definer *definer, struct definition *x, const struct tensor *count, int axis, const struct expr *value)
 {
 	const struct index *at[MAX_RANK];
-	index_vars(definer->arena, at, x->rank, x->extents);
+	VARS(at, x->rank, x->extents);
 	return !count ? x : PART("terms", x->rank, x->extents, there_or(definer, x, at, count, axis, value));
 }
 

@@ -165,8 +165,8 @@ struct definition *definer_in(struct definer *definer, int i)
 		return stored;
 	struct definition *wide = recall(definer, stored);
 	if (!wide) {
-		wide = definer_map(definer, arena_printf(definer->arena, "%s_float", stored->name), stored->rank,
-		        stored->extents, CAST(DTYPE_F32, expr_load_own(definer->arena, stored)));
+		wide = definer_map(definer, FORMAT("%s_float", stored->name), stored->rank, stored->extents,
+		        CAST(DTYPE_F32, expr_load_own(definer->arena, stored)));
 		remember(definer, stored, wide);
 	}
 	return wide;
@@ -239,7 +239,7 @@ const char *definer_name(struct definer *definer, const char *part)
 {
 	for (int i = 0; i < definer->node->outs; i++)
 		if (definer->node->out[i])
-			return arena_printf(definer->arena, "%s_%s", definer->node->out[i]->name, part);
+			return FORMAT("%s_%s", definer->node->out[i]->name, part);
 	return part;
 }
 
@@ -499,7 +499,7 @@ static void add_input(struct definer *definer, const struct tensor *tensor, cons
 		int64_t bytes = (int64_t)dtype_bytes(tensor->type, (size_t)shown_elements(shown));
 		struct definition *packed = define_input(definer->program, tensor->name, DTYPE_U8, 1, &bytes);
 		packed->shown = shown;
-		input = packed_read(definer, arena_printf(definer->arena, "%s_elements", tensor->name), shown, packed);
+		input = packed_read(definer, FORMAT("%s_elements", tensor->name), shown, packed);
 	}
 	if (count)
 		input->sizes = count->name;
@@ -509,7 +509,6 @@ static void add_input(struct definer *definer, const struct tensor *tensor, cons
 /* The caller's memory holds what is there and nothing else: it is read where that is, and what lies behind is 0. */
 static void spread_input(struct definer *definer, const struct tensor *tensor, const char *where)
 {
-	struct arena *arena = definer->arena;
 	struct definition *input = definition_of(definer, tensor, where);
 	const struct index *at[MAX_RANK];
 	const struct expr *actual[MAX_RANK], *body;
@@ -539,12 +538,11 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 		if (whole)
 			flat = I_MUL(flat, actual[rank]);
 		const struct index *begin = INDEX(flat, 0, elements - behind);
-		body = LOAD(input, (const struct index *[]){ whole ? SUM(begin, at[rank]) : begin });
+		body = LOAD(input, AT(whole ? SUM(begin, at[rank]) : begin));
 	}
 	body = SELECT(ranges, count, body, NUMBER(input->type, 0));
 	definer->node = NULL;
-	struct definition *there =
-	        definer_map(definer, arena_printf(arena, "%s_there", tensor->name), tensor->rank, extents, body);
+	struct definition *there = definer_map(definer, FORMAT("%s_there", tensor->name), tensor->rank, extents, body);
 	there->spreads = input->rank == tensor->rank && !tensor->cache ? input : NULL;
 	remember(definer, tensor, there);
 }
@@ -555,10 +553,10 @@ static void ask_size(struct definer *definer, const struct bounded *bounded)
 	struct definition *size = definition_of(definer, bounded->size, NULL);
 	struct check *check = arena_new(arena, struct check);
 	*check = (struct check){ EXIT_LIMIT,
-		arena_printf(arena, "%s is not in [%lld, %lld], for which the model is compiled", bounded->size->name,
+		FORMAT("%s is not in [%lld, %lld], for which the model is compiled", bounded->size->name,
 		        (long long)bounded->least, (long long)bounded->most) };
 	size->most = bounded->most;
-	define_check(definer->program, arena_printf(arena, "%s_holds", bounded->size->name), check, 0, NULL,
+	define_check(definer->program, FORMAT("%s_holds", bounded->size->name), check, 0, NULL,
 	        CAST(DTYPE_BOOL, integer_between(definer, LOAD(size, NULL), bounded->least, bounded->most)));
 }
 
@@ -567,7 +565,7 @@ static void add_output(struct definer *definer, const struct tensor *tensor, con
 	struct definition *output = definition_of(definer, tensor, where);
 	if (dtype_stored(tensor->type) != tensor->type) {
 		const struct shown *shown = shown_of(definer, tensor, where);
-		output = packed_write(definer, arena_printf(definer->arena, "%s_packed", tensor->name), shown, output);
+		output = packed_write(definer, FORMAT("%s_packed", tensor->name), shown, output);
 		output->shown = shown;
 	}
 	push(definer->arena, &definer->program->outputs, output);
@@ -578,7 +576,6 @@ static void add_output(struct definer *definer, const struct tensor *tensor, con
 /* Its rows lie where those of the caller's array do, dense in the actual extents; what is not there lies nowhere. */
 static struct definition *dense(struct definer *definer, struct definition *of, const struct expr *const *actual)
 {
-	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
 	struct range ranges[MAX_RANK];
 	const int last = of->rank - 1;
@@ -588,7 +585,7 @@ static struct definition *dense(struct definer *definer, struct definition *of, 
 			0 };
 	}
 	struct definition *dense =
-	        definer_map(definer, arena_printf(arena, "%s_dense", of->name), of->rank, of->extents, LOAD(of, at));
+	        definer_map(definer, FORMAT("%s_dense", of->name), of->rank, of->extents, LOAD(of, at));
 	dense->lies = SELECT(ranges, last, I_MUL(definer_flatten(definer, last, at, actual), actual[last]), I(-1));
 	dense->row = actual[last];
 	memcpy(dense->counts, of->counts, sizeof dense->counts);
@@ -615,9 +612,9 @@ static void size_output(struct definer *definer, size_t i, const struct tensor *
 		fail(definer->build, EXIT_UNSUPPORTED, where,
 		        "output %s of %s, whose extents data decide, is not supported", tensor->name,
 		        dtypes[tensor->type].text);
-	const char *name = arena_printf(arena, "%s_dims", tensor->name);
+	const char *name = FORMAT("%s_dims", tensor->name);
 	while (graph_tensor(tensor->graph, name))
-		name = arena_printf(arena, "%s_", name);
+		name = FORMAT("%s_", name);
 	for (int d = 0; d < tensor->rank; d++) {
 		struct definition *size = definer_count(definer, tensor->dims[d].count);
 		program->outputs.at[i]->counts[d] = size && size->number < program->outputs.at[i]->number ? size : NULL;
@@ -665,15 +662,14 @@ static void ask_fixed(struct definer *definer, const struct fixed *held)
 	for (int d = 0; d < input->rank; d++)
 		at[d] = VAR(d, input->extents[d]);
 	for (int64_t i = 0; i < elements && i < HELD_SHOWN; i++)
-		numbers = arena_printf(
-		        arena, "%s%s%lld", numbers, i ? ", " : "", (long long)tensor_int(held->value, (size_t)i));
+		numbers = FORMAT("%s%s%lld", numbers, i ? ", " : "", (long long)tensor_int(held->value, (size_t)i));
 	struct check *check = arena_new(arena, struct check);
 	*check = (struct check){ EXIT_INVALID,
-		arena_printf(arena, "input %s is [%s%s] where the model is compiled: no other value is right",
-		        held->input->name, numbers, elements > HELD_SHOWN ? ", …" : "") };
+		FORMAT("input %s is [%s%s] where the model is compiled: no other value is right", held->input->name,
+		        numbers, elements > HELD_SHOWN ? ", …" : "") };
 	const struct expr *a = LOAD(input, at), *b = LOAD(value, at);
 	if (elements)
-		define_check(definer->program, arena_printf(arena, "%s_holds", held->input->name), check, input->rank,
+		define_check(definer->program, FORMAT("%s_holds", held->input->name), check, input->rank,
 		        input->extents, CAST(DTYPE_BOOL, EQUAL(CAST(DTYPE_I64, a), CAST(DTYPE_I64, b))));
 }
 

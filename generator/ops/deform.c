@@ -86,7 +86,7 @@ static void around(struct definer *definer, const struct deform *f, struct defin
 		extents[2 + count + k] = f->conv.window.out[k];
 	}
 	extents[rank - 1] = 2;
-	index_vars(arena, at, rank, extents);
+	VARS(at, rank, extents);
 	own[0] = at[0];
 	own[1] = PLUS(SCALE(SUM(SCALE(at[1], f->taps), tap_of(arena, f, at + 2)), count), d);
 	for (int k = 0; k < count; k++)
@@ -100,8 +100,8 @@ static void around(struct definer *definer, const struct deform *f, struct defin
 	const struct expr *tap = SELECT(&first, 1, low, ADD(low, NUMBER(type, 1)));
 	const struct expr *outside = ADD(LESS(tap, NUMBER(type, 0)), LESS(NUMBER(type, (double)(n - 1)), tap));
 	const struct expr *kept = MIN(MAX(tap, NUMBER(type, 0)), NUMBER(type, (double)(n - 1)));
-	made[0] = PART(arena_printf(arena, "places%d", d), rank, extents, CAST(DTYPE_I64, kept));
-	made[1] = PART(arena_printf(arena, "weights%d", d), rank, extents,
+	made[0] = PART(FORMAT("places%d", d), rank, extents, CAST(DTYPE_I64, kept));
+	made[1] = PART(FORMAT("weights%d", d), rank, extents,
 	        WHERE(outside, NUMBER(type, 0), SELECT(&first, 1, SUB(NUMBER(type, 1), far), far)));
 }
 
@@ -127,7 +127,7 @@ static struct definition *patches(struct definer *definer, const struct deform *
 		reduced[d] = 2;
 		around(definer, f, x, offset, d, made);
 		own[rank] = VAR(rank + d, 2);
-		x_at[2 + d] = index_value(arena, LOAD(made[0], own), 0, x->extents[2 + d] - 1);
+		x_at[2 + d] = VALUE(LOAD(made[0], own), 0, x->extents[2 + d] - 1);
 		const struct expr *w = LOAD(made[1], own);
 		weight = weight ? MUL(weight, w) : w;
 	}
@@ -274,11 +274,10 @@ void infer_col2im(struct node *node)
 static struct definition *blocks_joined(
         struct definer *definer, const struct columns *c, struct definition *x, const int64_t *extents)
 {
-	struct arena *arena = definer->arena;
 	int rank = 2 + c->count;
 	const struct index *at[MAX_RANK], *tap[MAX_RANK], *block[MAX_RANK];
 	struct range there[2 * MAX_RANK];
-	index_vars(arena, at, rank, extents);
+	VARS(at, rank, extents);
 	for (int d = 0; d < c->count; d++) {
 		tap[d] = VAR(rank + d, c->kernel[d]);
 		const struct index *from = PLUS(SUM(at[2 + d], SCALE(tap[d], -c->dilation[d])), c->before[d]);
@@ -294,9 +293,8 @@ static struct definition *blocks_joined(
 		var[k] = VAR(k, apart[k]);
 		from[k] = k < 2 ? at[k] : k < 2 + c->count ? tap[k - 2] : block[k - 2 - c->count];
 	}
-	const struct index *own[3] = { var[0],
-		SUM(SCALE(var[1], c->taps), index_flatten(arena, c->count, var + 2, c->kernel)),
-		index_flatten(arena, c->count, var + 2 + c->count, c->blocks) };
+	const struct index *own[3] = { var[0], SUM(SCALE(var[1], c->taps), FLATTEN(c->count, var + 2, c->kernel)),
+		FLATTEN(c->count, var + 2 + c->count, c->blocks) };
 	struct definition *windows = PART("windows", 2 + 2 * c->count, apart, LOAD(x, own));
 	return definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, c->count, c->kernel,
 	        NULL, SELECT(there, 2 * c->count, LOAD(windows, from), CAST(x->type, WHOLE(DTYPE_I64, 0))));

@@ -140,7 +140,6 @@ static struct definition *table_of(struct definer *definer, const struct dft *f,
 static struct definition *direct(
         struct definer *definer, const struct dft *f, struct definition *x, const int64_t *extents)
 {
-	struct arena *arena = definer->arena;
 	int64_t terms = f->half && f->inverse && f->n / 2 + 1 < f->given ? f->n / 2 + 1
 	        : f->n < f->given                                        ? f->n
 	                                                                 : f->given,
@@ -148,7 +147,7 @@ static struct definition *direct(
 	struct definition *table = table_of(definer, f, "roots", x->type, f->n, terms, f->parts, f->out, f->out_parts,
 	        f->inverse ? 1 / (double)f->n : 1);
 	const struct index *at[MAX_RANK] = { NULL }, *own[4];
-	index_vars(arena, at, f->rank, extents);
+	VARS(at, f->rank, extents);
 	own[2] = at[f->axis];
 	own[3] = at[f->rank - 1];
 	at[f->axis] = own[0] = VAR(f->rank, terms);
@@ -165,7 +164,6 @@ static struct definition *direct(
 static struct definition *in_two(
         struct definer *definer, const struct dft *f, struct definition *x, int64_t a, int64_t b)
 {
-	struct arena *arena = definer->arena;
 	int rest = f->rank - 2, rank = rest + 3, n = 0;
 	int64_t extents[MAX_RANK], first[2] = { a, f->parts }, second[2] = { b, 2 };
 	const struct index *at[MAX_RANK] = { NULL }, *own[4], *x_at[MAX_RANK];
@@ -175,7 +173,7 @@ static struct definition *in_two(
 	extents[rest] = b;
 	extents[rest + 1] = a;
 	extents[rest + 2] = 2;
-	index_vars(arena, at, rank, extents);
+	VARS(at, rank, extents);
 	struct definition *roots = table_of(definer, f, "roots", x->type, a, a, f->parts, a, 2, 1);
 	const struct index *t1 = VAR(rank, a), *t = SUM(SCALE(t1, b), at[rest]);
 	for (int d = 0, k = 0; d < f->rank - 1; d++)
@@ -207,7 +205,7 @@ static struct definition *in_two(
 	const struct index *from[MAX_RANK];
 	extents[rest] = a; /* [rest, k1, k2, part] */
 	extents[rest + 1] = b;
-	index_vars(arena, at, rank, extents);
+	VARS(at, rank, extents);
 	memcpy(from, at, sizeof from);
 	from[rest] = own[0] = VAR(rank, b);
 	from[rest + 1] = at[rest];

@@ -253,7 +253,7 @@ static struct term prepared(struct definer *definer, const struct einsum *e, int
 			kept.label[kept.rank++] = term.label[d];
 	if (kept.rank == term.rank)
 		return term;
-	sum_over(definer, e, definer_name(definer, arena_printf(definer->arena, "of%d", i)), &term, NULL, &kept);
+	sum_over(definer, e, definer_name(definer, FORMAT("of%d", i)), &term, NULL, &kept);
 	return kept;
 }
 
@@ -283,9 +283,8 @@ void define_einsum(struct definer *definer)
 					node_limit(definer->node, "a product of more than %d dimensions", MAX_RANK);
 				both.label[both.rank++] = parts[p]->label[d];
 			}
-		sum_over(definer, &e,
-		        i == count - 1 ? name : definer_name(definer, arena_printf(definer->arena, "upto%d", i)), &all,
-		        &next, &both);
+		sum_over(definer, &e, i == count - 1 ? name : definer_name(definer, FORMAT("upto%d", i)), &all, &next,
+		        &both);
 		all = both;
 	}
 	GIVE(0, all.of);

@@ -12,16 +12,15 @@ static int gather_axis(const struct node *node)
 /* A place in dimension d of the data: an index below 0 counts from the end, one outside is cut. */
 static const struct index *place(struct definer *definer, const struct expr *index, int d)
 {
-	struct arena *arena = definer->arena;
 	const struct dim *dim = &definer->node->in[0]->dims[d];
 	const struct expr *zero = WHOLE(DTYPE_I64, 0), *last = WHOLE(DTYPE_I64, dim->extent - 1);
 	int64_t low, high;
 	index = CAST(DTYPE_I64, index);
 	expr_bounds(index, &low, &high);
 	if (low >= 0 && high < dim->extent)
-		return index_value(arena, index, 0, dim->extent - 1);
+		return VALUE(index, 0, dim->extent - 1);
 	index = ADD(index, MUL(LESS(index, zero), DIM(dim)));
-	return index_value(arena, MIN(MAX(index, zero), last), 0, dim->extent - 1);
+	return VALUE(MIN(MAX(index, zero), last), 0, dim->extent - 1);
 }
 
 /* The place that indices name.  A single constant is a number of the address, which stays affine: a product of what is
@@ -52,7 +51,6 @@ static bool always_inside(const struct node *node, int64_t column, int64_t least
 
 void definer_require_index(struct definer *definer, int64_t column, int d)
 {
-	struct arena *arena = definer->arena;
 	const struct dim *dim = &definer->node->in[0]->dims[d];
 	struct definition *indices = IN(1);
 	const struct index *own[MAX_RANK];
@@ -63,7 +61,7 @@ void definer_require_index(struct definer *definer, int64_t column, int d)
 	}
 	if (always_inside(definer->node, column, size_span(dim->count).least))
 		return;
-	index_vars(arena, own, rank, indices->extents);
+	VARS(own, rank, indices->extents);
 	if (column >= 0)
 		own[rank] = CONSTANT(column);
 	const struct expr *at = CAST(DTYPE_I64, LOAD(indices, own)), *most = DIM(dim);
@@ -275,7 +273,6 @@ void infer_reverse_sequence(struct node *node)
 
 void define_reverse_sequence(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	struct definition *x = IN(0), *lengths = IN(1);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
@@ -299,6 +296,6 @@ void define_reverse_sequence(struct definer *definer)
 	const struct expr *zero = WHOLE(DTYPE_I64, 0), *most = WHOLE(DTYPE_I64, last + 1), *time = POSITION(at[s.time]);
 	const struct expr *length = MIN(MAX(LOAD(lengths, &at[s.batch]), zero), most);
 	const struct expr *back = SUB(SUB(length, WHOLE(DTYPE_I64, 1)), time);
-	at[s.time] = index_value(arena, WHERE(LESS(time, length), back, time), 0, last);
+	at[s.time] = VALUE(WHERE(LESS(time, length), back, time), 0, last);
 	OUT(0, LOAD(x, at));
 }

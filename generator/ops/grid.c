@@ -104,7 +104,7 @@ static const struct expr *size_of(struct definer *definer, int d)
 	if (!dim->count)
 		return I(dim->extent);
 	REQUIRE(I_LESS(I(0), DIM(dim)), "dimension %d of the data has no element", d);
-	return integer_kept(definer, arena_printf(definer->arena, "size_%d", d), I_MAX(DIM(dim), I(1)));
+	return integer_kept(definer, FORMAT("size_%d", d), I_MAX(DIM(dim), I(1)));
 }
 
 static const struct expr *as_number(struct definer *definer, enum dtype type, const struct expr *whole)
@@ -119,8 +119,8 @@ static struct definition *steps_of(struct definer *definer, int d, enum mode mod
 	float *steps = arena_new_array(definer->arena, float, (size_t)count);
 	for (int64_t t = 0; t < count; t++)
 		steps[t] = (float)(mode == CUBIC ? t - 1 : t);
-	return define_constant(definer->program, definer_name(definer, arena_printf(definer->arena, "steps_%d", d)),
-	        DTYPE_F32, 1, &count, steps);
+	return define_constant(
+	        definer->program, definer_name(definer, FORMAT("steps_%d", d)), DTYPE_F32, 1, &count, steps);
 }
 
 /* beside: there is one place, the first of two that always lie side by side in the data; which of the taps each is, is
@@ -143,7 +143,6 @@ static bool taps_lie_beside(
 /* Of one dimension, over [batch, taps, places of the grid...]: those lie side by side. */
 static struct taps taps_of(struct definer *definer, struct definition *x, struct definition *grid, int d, int64_t count)
 {
-	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK], *own[MAX_RANK];
 	int64_t extents[MAX_RANK], n = x->extents[d];
 	int rank = grid->rank;
@@ -182,7 +181,7 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	const char *names[3];
 	for (int k = 0; k < 3; k++)
 		names[k] = definer_name(definer,
-		        arena_printf(arena, "%s_%d",
+		        FORMAT("%s_%d",
 		                k == 0           ? "places"
 		                        : k == 1 ? "weights"
 		                                 : "outside",
@@ -197,7 +196,6 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 
 void define_grid_sample(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	struct definition *x = IN(0), *grid = IN(1);
 	const struct index *x_at[MAX_RANK], *own[MAX_RANK];
 	int64_t reduced[MAX_RANK];
@@ -224,8 +222,7 @@ void define_grid_sample(struct definer *definer)
 		const struct index *tap = own[1];
 		const struct expr *w = LOAD(taps.weights, own), *o = taps.outside ? LOAD(taps.outside, own) : NULL;
 		own[1] = taps.beside ? CONSTANT(0) : tap;
-		x_at[d] =
-		        index_value(arena, CAST(DTYPE_I64, LOAD(taps.places, own)), 0, x->extents[d] - 1 - taps.beside);
+		x_at[d] = VALUE(CAST(DTYPE_I64, LOAD(taps.places, own)), 0, x->extents[d] - 1 - taps.beside);
 		x_at[d] = taps.beside ? SUM(x_at[d], tap) : x_at[d];
 		weight = weight ? MUL(weight, w) : w;
 		outside = !o ? NULL : outside ? MAX(outside, o) : o;

@@ -65,7 +65,7 @@ const struct expr *axes_say(
 	const struct expr *value = I(otherwise);
 	for (int64_t i = 0; i < axes->count; i++)
 		value = I_WHERE(is_axis(definer, axes, i, d), ELEMENT(input, first + i), value);
-	return integer_kept(definer, arena_printf(definer->arena, "told_%d", d), value);
+	return integer_kept(definer, FORMAT("told_%d", d), value);
 }
 
 const struct expr *axes_right(struct definer *definer, const struct axes *axes)
@@ -75,7 +75,7 @@ const struct expr *axes_right(struct definer *definer, const struct axes *axes)
 		const struct expr *count = I(0);
 		for (int64_t i = 0; i < axes->count; i++)
 			count = I_ADD(count, is_axis(definer, axes, i, d));
-		count = integer_kept(definer, arena_printf(definer->arena, "times_%d", d), count);
+		count = integer_kept(definer, FORMAT("times_%d", d), count);
 		right = I_AND(right, I_LESS(count, I(2)));
 		all = I_ADD(all, count);
 	}
@@ -85,7 +85,6 @@ const struct expr *axes_right(struct definer *definer, const struct axes *axes)
 struct definition *definer_choose(struct definer *definer, int count, const struct expr *const *is,
         struct definition *const *each, const char *format, ...)
 {
-	struct arena *arena = definer->arena;
 	const struct definition *first = each[0];
 	const struct expr *which = I(count), *body = NULL;
 	const struct index *at[MAX_RANK];
@@ -98,7 +97,7 @@ struct definition *definer_choose(struct definer *definer, int count, const stru
 		which = I_WHERE(is[i], I(i), which);
 	which = integer_kept(definer, "which", which);
 	REQUIRE(integer_between(definer, which, 0, count - 1), "%s", text);
-	index_vars(arena, at, first->rank, first->extents);
+	VARS(at, first->rank, first->extents);
 	const struct index *chosen = INDEX(which, 0, count - 1);
 	for (int i = count - 1; i >= 0; i--) {
 		const struct expr *one = LOAD(each[i], at);
@@ -128,7 +127,7 @@ void define_asked(struct definer *definer)
 		if (!definer_number(definer, ELEMENT(2, i), &number) || i >= definer_elements(definer, 1))
 			node_invalid(node, "what is asked for is no constant, or longer than the operand");
 		right = I_AND(right, I_IS(ELEMENT(1, i), number));
-		numbers = arena_printf(definer->arena, "%s%s%lld", numbers, i ? ", " : "", (long long)number);
+		numbers = FORMAT("%s%s%lld", numbers, i ? ", " : "", (long long)number);
 	}
 	REQUIRE(right, "%s [%s], as declared, is right", what, numbers);
 	GIVE(0, definer_in_stored(definer, 0));

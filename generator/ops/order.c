@@ -89,9 +89,8 @@ static const struct expr *short_integer(struct definer *definer, const struct ex
 /* The bits of a number, or an integer itself. */
 static const struct expr *bits_of(struct definer *definer, const struct expr *x)
 {
-	return dtypes[x->type].class == CLASS_FLOAT
-	        ? expr_cast_as(definer->arena, DTYPE_I32, CAST_BITS, CAST(DTYPE_F32, x))
-	        : short_integer(definer, x);
+	return dtypes[x->type].class == CLASS_FLOAT ? CAST_AS(DTYPE_I32, CAST_BITS, CAST(DTYPE_F32, x))
+	                                            : short_integer(definer, x);
 }
 
 /* int32s in x's order: a NaN is above every number, 0 and -0 are equal.  They end a step before the least and the largest
@@ -110,10 +109,9 @@ static const struct expr *key_of(struct definer *definer, const struct expr *x)
 /* Of two equal ones the one behind is a step further. */
 static struct definition *places_of(struct definer *definer, struct definition *x, int axis, bool largest)
 {
-	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK], *own, *other;
 	int64_t n = x->extents[axis];
-	index_vars(arena, at, x->rank, x->extents);
+	VARS(at, x->rank, x->extents);
 	struct definition *key = PART("key", x->rank, x->extents, key_of(definer, LOAD(x, at)));
 	const struct expr *mine = LOAD(key, at), *theirs, *step;
 	own = at[axis];
@@ -130,10 +128,9 @@ static struct definition *places_of(struct definer *definer, struct definition *
 static const struct expr *in_place(struct definer *definer, struct definition *x, struct definition *place, int axis,
         const int64_t *extents, bool position)
 {
-	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK], *own;
 	int64_t n = x->extents[axis];
-	index_vars(arena, at, x->rank, extents);
+	VARS(at, x->rank, extents);
 	own = at[axis];
 	at[axis] = VAR(x->rank, n);
 	const struct expr *what = position ? short_integer(definer, POSITION(at[axis])) : bits_of(definer, LOAD(x, at)),
@@ -144,7 +141,7 @@ static const struct expr *in_place(struct definer *definer, struct definition *x
 	at[axis] = own;
 	what = LOAD(found, at);
 	if (!position && dtypes[x->type].class == CLASS_FLOAT)
-		what = expr_cast_as(arena, DTYPE_F32, CAST_BITS, what);
+		what = CAST_AS(DTYPE_F32, CAST_BITS, what);
 	return CAST(position ? DTYPE_I64 : x->type, what);
 }
 
@@ -192,6 +189,6 @@ void define_top_k(struct definer *definer)
 		GIVE(1, order);
 	else
 		OUT(1, position);
-	at[axis] = index_value(arena, position, 0, n > 0 ? n - 1 : 0);
+	at[axis] = VALUE(position, 0, n > 0 ? n - 1 : 0);
 	OUT(0, definition_elements(x) ? LOAD(x, at) : NUMBER(x->type, 0));
 }

@@ -23,7 +23,6 @@ static float shift_of(enum dtype type) { return ldexpf(1, narrows[type].bias - E
 
 const struct expr *packed_from_code(struct definer *definer, enum dtype type, const struct expr *code)
 {
-	struct arena *arena = definer->arena;
 	int bits = dtypes[type].bits, drop = E4M3_MANTISSA - narrows[type].mantissa;
 	if (!is_packed_float(type)) {
 		int64_t sign = (int64_t)1 << (bits - 1);
@@ -35,20 +34,17 @@ const struct expr *packed_from_code(struct definer *definer, enum dtype type, co
 	const struct expr *sign = expr2(definer, SCALAR_shr, code, whole(definer, bits - 1));
 	const struct expr *byte = expr2(definer, SCALAR_or, expr2(definer, SCALAR_shl, magnitude, whole(definer, drop)),
 	        expr2(definer, SCALAR_shl, sign, whole(definer, 7)));
-	const struct expr *number =
-	        CAST(DTYPE_F32, expr_cast_as(arena, DTYPE_F8E4M3FN, CAST_BITS, CAST(DTYPE_U8, byte)));
+	const struct expr *number = CAST(DTYPE_F32, CAST_AS(DTYPE_F8E4M3FN, CAST_BITS, CAST(DTYPE_U8, byte)));
 	return CAST(DTYPE_F8E4M3FN, MUL(number, NUMBER(DTYPE_F32, (double)(1 / shift_of(type)))));
 }
 
 const struct expr *packed_code(struct definer *definer, enum dtype type, const struct expr *stored)
 {
-	struct arena *arena = definer->arena;
 	int bits = dtypes[type].bits, drop = E4M3_MANTISSA - narrows[type].mantissa;
 	if (!is_packed_float(type))
 		return expr2(definer, SCALAR_and, CAST(DTYPE_I32, stored), whole(definer, mask_of(type)));
 	const struct expr *number = MUL(CAST(DTYPE_F32, stored), NUMBER(DTYPE_F32, (double)shift_of(type)));
-	const struct expr *byte =
-	        CAST(DTYPE_I32, expr_cast_as(arena, DTYPE_U8, CAST_BITS, CAST(DTYPE_F8E4M3FN, number)));
+	const struct expr *byte = CAST(DTYPE_I32, CAST_AS(DTYPE_U8, CAST_BITS, CAST(DTYPE_F8E4M3FN, number)));
 	const struct expr *magnitude =
 	        expr2(definer, SCALAR_shr, expr2(definer, SCALAR_and, byte, whole(definer, 127)), whole(definer, drop));
 	const struct expr *sign = expr2(definer, SCALAR_shr, byte, whole(definer, 7));
@@ -77,14 +73,13 @@ const void *packed_constant(struct arena *arena, enum dtype type, const void *da
 struct definition *packed_read(
         struct definer *definer, const char *name, const struct shown *as, struct definition *bytes)
 {
-	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
 	int bits = dtypes[as->type].bits;
 	if (!shown_elements(as))
 		return definer_map(
 		        definer, name, as->rank, as->extents, packed_from_code(definer, as->type, whole(definer, 0)));
-	index_vars(arena, at, as->rank, as->extents);
-	const struct index *bit = SCALE(index_flatten(arena, as->rank, at, as->extents), bits);
+	VARS(at, as->rank, as->extents);
+	const struct index *bit = SCALE(FLATTEN(as->rank, at, as->extents), bits);
 	const struct index *byte = QUOTIENT(bit, 8), *next = PLUS(byte, 1), *off = REST(bit, 8);
 	const struct expr *code = CAST(DTYPE_I32, LOAD(bytes, &byte));
 	if (8 % bits) { /* some elements lie in two bytes */
@@ -100,16 +95,14 @@ struct definition *packed_read(
 struct definition *packed_write(
         struct definer *definer, const char *name, const struct shown *as, struct definition *elements)
 {
-	struct arena *arena = definer->arena;
 	int bits = dtypes[as->type].bits;
 	int64_t count = definition_elements(elements), bytes = (int64_t)dtype_bytes(as->type, (size_t)count);
 	if (!count)
 		return definer_map(definer, name, 1, &bytes, WHOLE(DTYPE_U8, 0));
 	if (elements->rank != 1) { /* one index, which the ranges below keep inside */
 		const struct index *at[MAX_RANK];
-		index_unflatten(arena, VAR(0, count), elements->rank, elements->extents, at);
-		elements = definer_map(
-		        definer, arena_printf(arena, "%s_flat", elements->name), 1, &count, LOAD(elements, at));
+		UNFLATTEN(VAR(0, count), elements->rank, elements->extents, at);
+		elements = definer_map(definer, FORMAT("%s_flat", elements->name), 1, &count, LOAD(elements, at));
 	}
 	const struct index *bit = SCALE(VAR(0, bytes), 8);
 	const struct index *first = QUOTIENT(bit, bits), *off = REST(bit, bits);

@@ -221,7 +221,7 @@ static void pads_at_run_time(
 	for (int d = 0; d < x->rank; d++) {
 		const struct expr *first = axes_say(definer, &axes, d, 1, 0, 0),
 		                  *last = axes_say(definer, &axes, d, 1, axes.count, 0);
-		first = integer_kept(definer, arena_printf(definer->arena, "before_%d", d), first);
+		first = integer_kept(definer, FORMAT("before_%d", d), first);
 		right = I_AND(right,
 		        I_AND(integer_between(definer, first, -PAD_MOST, PAD_MOST),
 		                I_IS(I_ADD(first, last), extents[d] - x->extents[d])));

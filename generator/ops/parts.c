@@ -164,7 +164,6 @@ static bool has_said_parts(const struct node *node, int axis)
 
 static void define_said_parts(struct definer *definer, int axis)
 {
-	struct arena *arena = definer->arena;
 	struct definition *x = IN(0);
 	const struct node *node = definer->node;
 	const struct expr *from = I(0), *right = I(1);
@@ -179,7 +178,7 @@ static void define_said_parts(struct definer *definer, int axis)
 			at[axis] = INDEX(I_ADD(from, POSITION(at[axis])), 0, n - 1);
 		OUT(i, n ? LOAD(x, at) : NUMBER(x->type, 0));
 		right = I_AND(right, I_LESS(I(-1), size));
-		from = integer_kept(definer, arena_printf(arena, "from_%d", i + 1), I_ADD(from, size));
+		from = integer_kept(definer, FORMAT("from_%d", i + 1), I_ADD(from, size));
 		most = most + extents[axis] < n ? most + extents[axis] : n;
 	}
 	REQUIRE(I_AND(right, I_EQUAL(from, DIM(&node->in[0]->dims[axis]))),

@@ -41,9 +41,8 @@ void infer_max_pool(struct node *node) { infer_window(node); }
 static const struct index *flat_position(
         struct definer *definer, const struct definition *x, const struct index *const *at)
 {
-	struct arena *arena = definer->arena;
 	if (!attribute_int(definer->node, "storage_order"))
-		return index_flatten(arena, x->rank, at, x->extents);
+		return FLATTEN(x->rank, at, x->extents);
 	const struct index *flat = CONSTANT(0);
 	int64_t step = 1;
 	for (int d = 2; d < x->rank; step *= x->extents[d++])
@@ -150,9 +149,8 @@ static const struct expr *counts(
 		return NULL;
 	}
 	*whole = 1;
-	struct definition *constant =
-	        define_constant(definer->program, definer_name(definer, arena_printf(arena, "taps%d", d)), type, 1, &n,
-	                type == DTYPE_F64 ? (void *)wide : count);
+	struct definition *constant = define_constant(definer->program, definer_name(definer, FORMAT("taps%d", d)),
+	        type, 1, &n, type == DTYPE_F64 ? (void *)wide : count);
 	const struct index *at = VAR(2 + d, n);
 	return LOAD(constant, &at);
 }

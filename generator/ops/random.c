@@ -52,7 +52,6 @@ void infer_bernoulli(struct node *node)
 /* In [0, 1): number `which` of `each` that an element has; as many bits as the type keeps. */
 static const struct expr *uniform(struct definer *definer, enum dtype type, int64_t each, int64_t which)
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	int out = !node_has_out(node, 0), kept = type == DTYPE_F64 ? 53 : 24;
 	SHAPE(out, rank, extents, at);
@@ -63,7 +62,7 @@ static const struct expr *uniform(struct definer *definer, enum dtype type, int6
 	uint64_t key = !given                  ? hash_bytes(node->out[out]->name, strlen(node->out[out]->name), 0)
 	        : given->kind == ATTRIBUTE_INT ? (uint64_t)given->i
 	                                       : bits;
-	const struct index *place = PLUS(SCALE(index_flatten(arena, rank, at, extents), each), which);
+	const struct index *place = PLUS(SCALE(FLATTEN(rank, at, extents), each), which);
 	const struct expr *number =
 	        expr2(definer, SCALAR_random, WHOLE(DTYPE_U64, (int64_t)key), CAST(DTYPE_U64, POSITION(place)));
 	number = expr2(definer, SCALAR_shr, number, WHOLE(DTYPE_U64, 64 - kept));
@@ -179,7 +178,6 @@ void infer_dropout(struct node *node)
 
 void define_dropout(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	struct definition *x = IN(0), *given = node->since < TRAINING_IS_INPUT ? NULL : IN(1);
 	const struct index *at[MAX_RANK];
@@ -188,7 +186,7 @@ void define_dropout(struct definer *definer)
 	        ? CAST(x->type, ELEMENT(1, 0))
 	        : NUMBER(x->type, node->since < TRAINING_IS_INPUT ? (double)attribute_float(node, "ratio") : 0.5);
 	const struct expr *none = NUMBER(x->type, 0), *one = NUMBER(x->type, 1), *kept = NULL, *value, *asked = NULL;
-	index_vars(arena, at, x->rank, x->extents);
+	VARS(at, x->rank, x->extents);
 	value = LOAD(x, at);
 	if (training) {
 		const struct expr *right = MUL(LESS_EQUAL(none, ratio), LESS(ratio, one));

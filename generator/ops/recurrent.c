@@ -246,10 +246,8 @@ struct unrolling {
 static const char *name_at(struct unrolling *u, const char *part, int direction, int64_t step)
 {
 	struct definer *definer = u->definer;
-	const char *name = u->lstm.directions == 1
-	        ? part
-	        : arena_printf(definer->arena, "%s_%s", part, direction ? "back" : "forth");
-	return definer_name(definer, step < 0 ? name : arena_printf(definer->arena, "%s%" PRId64, name, step));
+	const char *name = u->lstm.directions == 1 ? part : FORMAT("%s_%s", part, direction ? "back" : "forth");
+	return definer_name(definer, step < 0 ? name : FORMAT("%s%" PRId64, name, step));
 }
 
 /* The length of sequence b, as int64. */
@@ -268,7 +266,7 @@ static const struct index *reversed(struct unrolling *u, const struct index *s, 
 	const struct expr *time = SUB(SUB(length_of(u, b), WHOLE(DTYPE_I64, 1)), POSITION(s));
 	time = MAX(time, WHOLE(DTYPE_I64, 0));
 	time = MIN(time, WHOLE(DTYPE_I64, u->steps - 1));
-	return index_value(definer->arena, time, 0, u->steps - 1);
+	return VALUE(time, 0, u->steps - 1);
 }
 
 /* s < length of b ? yes : no */
@@ -290,8 +288,8 @@ static const struct expr *bias_at(struct unrolling *u, int direction, const stru
 	const struct index *g = VAR(0, extent), *dir = CONSTANT(direction);
 	if (!u->b)
 		return NULL;
-	const struct expr *own = LOAD(u->b, (const struct index *[]){ dir, g });
-	const struct expr *sum = ADD(own, LOAD(u->b, (const struct index *[]){ dir, PLUS(g, extent) }));
+	const struct expr *own = LOAD(u->b, AT(dir, g));
+	const struct expr *sum = ADD(own, LOAD(u->b, AT(dir, PLUS(g, extent))));
 	const struct range summed = { g, 0, GRU_HIDDEN * u->lstm.hidden };
 	if (u->lstm.late_reset) /* the hidden gate's second one is the reset gate's to take */
 		sum = SELECT(&summed, 1, sum, own);
@@ -306,9 +304,8 @@ static struct definition *input_part(struct unrolling *u, int direction, int64_t
 	const struct index *s = PLUS(VAR(0, extents[0]), first), *b = VAR(1, extents[1]), *g = VAR(2, extents[2]);
 	const struct index *k = VAR(3, u->inputs), *dir = CONSTANT(direction);
 	const struct index *time = u->lstm.reverse[direction] ? reversed(u, s, b) : s;
-	const struct expr *x = LOAD(u->x,
-	        u->lstm.batch_first ? (const struct index *[]){ b, time, k } : (const struct index *[]){ time, b, k });
-	const struct expr *w = LOAD(u->w, (const struct index *[]){ dir, g, k }), *start = bias_at(u, direction, g);
+	const struct expr *x = LOAD(u->x, u->lstm.batch_first ? AT(b, time, k) : AT(time, b, k));
+	const struct expr *w = LOAD(u->w, AT(dir, g, k)), *start = bias_at(u, direction, g);
 	struct definition *there = u->there && first ? definer_map(definer, name_at(u, "steps", direction, -1), 0, NULL,
 	                                   I_SUB(LOAD(u->there, NULL), I(first)))
 	                                             : u->there;
@@ -334,9 +331,8 @@ static const struct expr *state_at(
 	if (!state->of)
 		return NULL;
 	if (!state->initial)
-		return LOAD(state->of, (const struct index *[]){ b, h });
-	return LOAD(state->of,
-	        u->lstm.batch_first ? (const struct index *[]){ b, dir, h } : (const struct index *[]){ dir, b, h });
+		return LOAD(state->of, AT(b, h));
+	return LOAD(state->of, u->lstm.batch_first ? AT(b, dir, h) : AT(dir, b, h));
 }
 
 /* Of the gates; the cell's own activation h is not clipped, as onnxruntime has it. */
@@ -356,10 +352,10 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	int64_t size = u->lstm.hidden, extents[2] = { u->batch, GATES * size };
 	const struct index *b = VAR(0, u->batch), *g = VAR(1, extents[1]), *k = VAR(2, size);
 	const struct index *dir = CONSTANT(direction), *now = CONSTANT(s);
-	const struct expr *from_input = LOAD(input, (const struct index *[]){ now, b, g });
+	const struct expr *from_input = LOAD(input, AT(now, b, g));
 	struct definition *gates = input;
 	if (hidden->of) {
-		const struct expr *r = LOAD(u->r, (const struct index *[]){ dir, g, k });
+		const struct expr *r = LOAD(u->r, AT(dir, g, k));
 		gates = definer_reduction(definer, name_at(u, "gates", direction, s), 2, extents, REDUCE_SUM, 1, &size,
 		        from_input, MUL(state_at(u, hidden, b, k), r));
 		mark_batch(gates, 1);
@@ -369,14 +365,12 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	const struct expr *gate[GATES], *before = state_at(u, cell, b, h);
 	for (int i = 0; i < GATES; i++) {
 		const struct index *place = PLUS(h, i * size);
-		gate[i] = LOAD(gates,
-		        gates == input ? (const struct index *[]){ now, b, place }
-		                       : (const struct index *[]){ b, place });
+		gate[i] = LOAD(gates, gates == input ? AT(now, b, place) : AT(b, place));
 	}
 	/* peepholes stand in the order input, output, forget */
 	const struct expr *peephole[3] = { NULL };
 	for (int i = 0; u->p && i < 3; i++)
-		peephole[i] = LOAD(u->p, (const struct index *[]){ dir, PLUS(h, i * size) });
+		peephole[i] = LOAD(u->p, AT(dir, PLUS(h, i * size)));
 	if (u->p && before) {
 		gate[GATE_INPUT] = FMA(peephole[GATE_INPUT], before, gate[GATE_INPUT]);
 		gate[GATE_FORGET] = FMA(peephole[GATE_FORGET], before, gate[GATE_FORGET]);
@@ -390,7 +384,7 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	const struct expr *zero = NUMBER(next->type, 0);
 	next = while_running(u, now, b, next, before ? before : zero);
 	struct definition *new_cell = definer_map(definer, name_at(u, "cell", direction, s), 2, extents, next);
-	const struct expr *c = LOAD(new_cell, (const struct index *[]){ b, h });
+	const struct expr *c = LOAD(new_cell, AT(b, h));
 	if (u->p)
 		gate[GATE_OUTPUT] = FMA(peephole[GATE_OUTPUT], c, gate[GATE_OUTPUT]);
 	const struct expr *out = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_OUTPUT]));
@@ -411,7 +405,7 @@ static struct definition *hidden_part(struct unrolling *u, const char *name, int
 	struct definer *definer = u->definer;
 	int64_t size = u->lstm.hidden, extents[2] = { u->batch, rows };
 	const struct index *b = VAR(0, u->batch), *g = PLUS(VAR(1, rows), from), *k = VAR(2, size);
-	const struct expr *r = LOAD(u->r, (const struct index *[]){ CONSTANT(direction), g, k });
+	const struct expr *r = LOAD(u->r, AT(CONSTANT(direction), g, k));
 	struct definition *sum = definer_reduction(definer, name_at(u, name, direction, s), 2, extents, REDUCE_SUM, 1,
 	        &size, start, MUL(at(u, of, b, k), r));
 	mark_batch(sum, 1);
@@ -427,7 +421,7 @@ static const struct expr *hidden_at(
 static const struct expr *element_at(struct unrolling *u, const void *of, const struct index *b, const struct index *k)
 {
 	struct definer *definer = u->definer;
-	return LOAD((struct definition *)(uintptr_t)of, (const struct index *[]){ b, k });
+	return LOAD((struct definition *)(uintptr_t)of, AT(b, k));
 }
 
 /* The new hidden state; a sequence that has ended keeps the old one. */
@@ -446,7 +440,7 @@ static void step_rnn(struct unrolling *u, int direction, int64_t s, struct defin
 {
 	struct definer *definer = u->definer;
 	const struct index *b = VAR(0, u->batch), *h = VAR(1, u->lstm.hidden);
-	const struct expr *sum = LOAD(input, (const struct index *[]){ CONSTANT(s), b, h });
+	const struct expr *sum = LOAD(input, AT(CONSTANT(s), b, h));
 	if (hidden->of)
 		sum = element_at(
 		        u, hidden_part(u, "gates", direction, s, hidden_at, hidden, 0, u->lstm.hidden, sum), b, h);
@@ -463,11 +457,11 @@ static void step_gru(struct unrolling *u, int direction, int64_t s, struct defin
 	const struct index *h = VAR(1, size), *g = VAR(1, rows);
 	const struct expr *gate[GRU_GATES], *before = state_at(u, hidden, b, h), *late = NULL;
 	for (int i = 0; i < GRU_GATES; i++)
-		gate[i] = LOAD(input, (const struct index *[]){ now, b, PLUS(h, i * size) });
+		gate[i] = LOAD(input, AT(now, b, PLUS(h, i * size)));
 	if (u->lstm.late_reset && u->b)
-		late = LOAD(u->b, (const struct index *[]){ dir, PLUS(h, (GRU_GATES + GRU_HIDDEN) * size) });
+		late = LOAD(u->b, AT(dir, PLUS(h, (GRU_GATES + GRU_HIDDEN) * size)));
 	if (before) {
-		const struct expr *start = LOAD(input, (const struct index *[]){ now, b, g });
+		const struct expr *start = LOAD(input, AT(now, b, g));
 		struct definition *gates = hidden_part(u, "gates", direction, s, hidden_at, hidden, 0, rows, start);
 		for (int i = 0; i < GRU_HIDDEN; i++)
 			gate[i] = element_at(u, gates, b, PLUS(h, i * size));
@@ -503,7 +497,7 @@ static const struct expr *choose_step(struct unrolling *u, struct definition **h
 	if (count == 1 && each == 1)
 		return LOAD(h[from], place);
 	if (count == 1)
-		return LOAD(h[from / each], (const struct index *[]){ PLUS(at, -from), place[0], place[1] });
+		return LOAD(h[from / each], AT(PLUS(at, -from), place[0], place[1]));
 	struct range first = { at, from, middle };
 	return SELECT(&first, 1, choose_step(u, h, each, at, from, middle, place),
 	        choose_step(u, h, each, at, middle, to, place));
@@ -518,8 +512,7 @@ static const struct expr *choose_of_all(
 	struct definition **h = u->h[direction];
 	if (u->rest[direction]) {
 		struct range first = { at, 0, 1 };
-		const struct expr *others =
-		        LOAD(u->rest[direction], (const struct index *[]){ PLUS(at, -1), place[0], place[1] });
+		const struct expr *others = LOAD(u->rest[direction], AT(PLUS(at, -1), place[0], place[1]));
 		return SELECT(&first, 1, LOAD(h[0], place), others);
 	}
 	int64_t groups = (u->steps + STEPS_TOGETHER - 1) / STEPS_TOGETHER;
@@ -532,7 +525,7 @@ static const struct expr *choose_of_all(
 			int64_t extents[3] = { left < STEPS_TOGETHER ? left : STEPS_TOGETHER, u->batch,
 				u->lstm.hidden };
 			const struct index *own[3];
-			index_vars(definer->arena, own, 3, extents);
+			VARS(own, 3, extents);
 			u->groups[direction][g] = definer_map(definer, name_at(u, "states", direction, from), 3,
 			        extents, choose_step(u, h + from, 1, own[0], 0, extents[0], own + 1));
 		}
@@ -553,10 +546,10 @@ static const struct expr *output_at(
 	/* the step is data: all steps into one tensor, read at the step's number */
 	int64_t extents[3] = { u->steps, u->batch, u->lstm.hidden };
 	const struct index *own[3];
-	index_vars(definer->arena, own, 3, extents);
+	VARS(own, 3, extents);
 	struct definition *all = definer_map(
 	        definer, name_at(u, "all", direction, -1), 3, extents, choose_of_all(u, direction, own[0], own + 1));
-	const struct expr *y = LOAD(all, (const struct index *[]){ reversed(u, t, b), b, h });
+	const struct expr *y = LOAD(all, AT(reversed(u, t, b), b, h));
 	return while_running(u, t, b, y, NUMBER(y->type, 0));
 }
 

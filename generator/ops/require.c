@@ -8,7 +8,7 @@ const struct expr *definer_element(struct definer *definer, int i, int64_t at)
 {
 	struct definition *operand = IN(i);
 	const struct index *own[MAX_RANK];
-	index_unflatten(definer->arena, CONSTANT(at), operand->rank, operand->extents, own);
+	UNFLATTEN(CONSTANT(at), operand->rank, operand->extents, own);
 	const struct expr *element = expr_fold(definer->program, LOAD(operand, own));
 	return dtypes[element->type].class == CLASS_FLOAT ? element
 	                                                  : expr_fold(definer->program, CAST(DTYPE_I64, element));
@@ -29,7 +29,6 @@ bool definer_number(struct definer *definer, const struct expr *expr, int64_t *n
 
 const struct index *definer_index(struct definer *definer, const struct expr *value, int64_t low, int64_t high)
 {
-	struct arena *arena = definer->arena;
 	int64_t number;
 	if (low >= high)
 		return CONSTANT(low);
@@ -37,15 +36,15 @@ const struct index *definer_index(struct definer *definer, const struct expr *va
 		return CONSTANT(number < low ? low : number > high ? high : number);
 	value = CAST(DTYPE_I64, value);
 	value = MIN(MAX(value, WHOLE(DTYPE_I64, low)), WHOLE(DTYPE_I64, high));
-	return index_value(arena, value, low, high);
+	return VALUE(value, low, high);
 }
 
 const char *definer_shape_text(struct definer *definer, int rank, const int64_t *extents)
 {
 	const char *text = "[";
 	for (int d = 0; d < rank; d++)
-		text = arena_printf(definer->arena, "%s%s%" PRId64, text, d ? ", " : "", extents[d]);
-	return arena_printf(definer->arena, "%s]", text);
+		text = FORMAT("%s%s%" PRId64, text, d ? ", " : "", extents[d]);
+	return FORMAT("%s]", text);
 }
 
 static void require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents,
@@ -105,7 +104,7 @@ void definer_require_inside(struct definer *definer, int i, int64_t column, int6
 	struct definition *indices = IN(i);
 	const struct index *own[MAX_RANK];
 	int rank = indices->rank - (column >= 0);
-	index_vars(definer->arena, own, rank, indices->extents);
+	VARS(own, rank, indices->extents);
 	if (column >= 0)
 		own[rank] = CONSTANT(column);
 	definer_require_within(definer, EXIT_INVALID, rank, indices->extents, LOAD(indices, own), -extent, extent - 1,

@@ -389,7 +389,7 @@ static struct table table_of(const struct node *node, const struct resize *r, in
 static struct definition *constant_of(
         struct definer *definer, const char *part, int d, enum dtype type, int64_t out, const struct table *table)
 {
-	const char *name = definer_name(definer, arena_printf(definer->arena, "%s_%d", part, d));
+	const char *name = definer_name(definer, FORMAT("%s_%d", part, d));
 	size_t count = (size_t)(out * table->taps);
 	int32_t *places = arena_new_array(definer->arena, int32_t, count + 1);
 	double *wide = arena_new_array(definer->arena, double, count + 1);
@@ -422,7 +422,7 @@ static const struct index *nearest_place(struct definer *definer, const struct r
 		return SCALE(at, down);
 	const struct index *entry[2] = { CONSTANT(0), at };
 	const struct expr *place = LOAD(constant_of(definer, "places", d, DTYPE_I32, out, table), entry);
-	return index_value(definer->arena, CAST(DTYPE_I64, place), 0, n - 1);
+	return VALUE(CAST(DTYPE_I64, place), 0, n - 1);
 }
 
 static const struct expr *tap(struct definer *definer, struct definition *x, struct definition *places,
@@ -430,19 +430,18 @@ static const struct expr *tap(struct definer *definer, struct definition *x, str
 {
 	const struct index *own[MAX_RANK], *entry[2] = { t, at[d] };
 	memcpy(own, at, (size_t)x->rank * sizeof *own);
-	own[d] = index_value(definer->arena, CAST(DTYPE_I64, LOAD(places, entry)), 0, x->extents[d] - 1);
+	own[d] = VALUE(CAST(DTYPE_I64, LOAD(places, entry)), 0, x->extents[d] - 1);
 	return LOAD(x, own);
 }
 
 static struct definition *along(
         struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
 {
-	struct arena *arena = definer->arena;
 	struct table table = table_of(definer->node, r, d);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	const struct expr *y = NULL;
-	const char *name = definer_name(definer, arena_printf(arena, "resized_%d", d));
+	const char *name = definer_name(definer, FORMAT("resized_%d", d));
 	for (int k = 0; k < x->rank; k++) {
 		extents[k] = k == d ? r->out[d] : x->extents[k];
 		at[k] = VAR(k, extents[k]);
@@ -715,7 +714,6 @@ static const struct expr *runtime_taps(struct definer *definer, struct definitio
 static struct definition *along_runtime(
         struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
 {
-	struct arena *arena = definer->arena;
 	struct runtime_table table = make_runtime_table(definer, r, d, x->extents[d], x->type);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
@@ -740,8 +738,8 @@ static struct definition *along_runtime(
 		const struct range stays = { INDEX(scalar_of(definer, "same", CAST(DTYPE_I64, same)), 0, 1), 1, 2 };
 		y = SELECT(&stays, 1, LOAD(x, at), y);
 	}
-	*inside = (struct range){ index_value(arena, LOAD(table.inside, &at[d]), 0, 1), 1, 2 };
-	return PART(arena_printf(arena, "resized_%d", d), x->rank, extents, y);
+	*inside = (struct range){ VALUE(LOAD(table.inside, &at[d]), 0, 1), 1, 2 };
+	return PART(FORMAT("resized_%d", d), x->rank, extents, y);
 }
 
 /* What a float operand says, as a double; `right` takes in that it lies in (least, 2^32). */

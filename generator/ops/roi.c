@@ -28,7 +28,7 @@ static void infer_regions(struct node *node, int columns, int64_t height, int64_
 /* The image that region r is of. */
 static const struct index *image_of(struct definer *definer, const struct expr *number, int64_t images)
 {
-	return index_value(definer->arena, CAST(DTYPE_I64, number), 0, images - 1);
+	return VALUE(CAST(DTYPE_I64, number), 0, images - 1);
 }
 
 /* ---- RoiAlign ---- */
@@ -76,12 +76,11 @@ void infer_roi_align(struct node *node)
 static void samples_of(struct definer *definer, struct definition *x, struct definition *rois, int d, int64_t out,
         int64_t samples, struct definition *taps[2])
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	enum dtype type = rois->type;
 	const int64_t extents[4] = { rois->extents[0], out, samples, 2 }, n = x->extents[2 + d];
 	const struct index *at[4], *own[2];
-	index_vars(arena, at, 4, extents);
+	VARS(at, 4, extents);
 	const struct expr *scale = NUMBER(type, (double)attribute_float(node, "spatial_scale")),
 	                  *offset = NUMBER(type, half_pixel(node) ? 0.5 : 0), *end[2];
 	for (int side = 0; side < 2; side++) {
@@ -104,14 +103,12 @@ static void samples_of(struct definer *definer, struct definition *x, struct def
 	const struct expr *weight = SELECT(&first, 1, SUB(NUMBER(type, 1), far), far),
 	                  *next = MIN(ADD(low, NUMBER(type, 1)), NUMBER(type, (double)(n - 1)));
 	const char *side = d ? "across" : "down";
-	taps[0] =
-	        PART(arena_printf(arena, "places_%s", side), 4, extents, CAST(DTYPE_I64, SELECT(&first, 1, low, next)));
-	taps[1] = PART(arena_printf(arena, "weights_%s", side), 4, extents, WHERE(outside, NUMBER(type, 0), weight));
+	taps[0] = PART(FORMAT("places_%s", side), 4, extents, CAST(DTYPE_I64, SELECT(&first, 1, low, next)));
+	taps[1] = PART(FORMAT("weights_%s", side), 4, extents, WHERE(outside, NUMBER(type, 0), weight));
 }
 
 void define_roi_align(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	struct definition *x = IN(0), *rois = IN(1), *images = IN(2), *taps[2][2];
 	enum dtype type = x->type;
 	const int64_t samples = attribute_int(definer->node, "sampling_ratio"), reduced[4] = { samples, samples, 2, 2 };
@@ -128,7 +125,7 @@ void define_roi_align(struct definer *definer)
 	for (int d = 0; d < 2; d++) {
 		samples_of(definer, x, rois, d, extents[2 + d], samples, taps[d]);
 		const struct index *own[4] = { at[0], at[2 + d], VAR(4 + d, samples), VAR(6 + d, 2) };
-		x_at[2 + d] = index_value(arena, LOAD(taps[d][0], own), 0, x->extents[2 + d] - 1);
+		x_at[2 + d] = VALUE(LOAD(taps[d][0], own), 0, x->extents[2 + d] - 1);
 		const struct expr *w = LOAD(taps[d][1], own);
 		weight = weight ? MUL(weight, w) : w;
 	}
@@ -159,7 +156,6 @@ static const struct expr *rounded(struct definer *definer, enum dtype type, cons
 
 void define_max_roi_pool(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	struct definition *x = IN(0), *rois = IN(1);
 	enum dtype type = x->type;
 	const struct index *at[MAX_RANK], *x_at[4];
@@ -170,7 +166,7 @@ void define_max_roi_pool(struct definer *definer)
 		OUT(0, NUMBER(type, 0));
 		return;
 	}
-	x_at[0] = image_of(definer, LOAD(rois, (const struct index *[]){ at[0], CONSTANT(0) }), x->extents[0]);
+	x_at[0] = image_of(definer, LOAD(rois, AT(at[0], CONSTANT(0))), x->extents[0]);
 	x_at[1] = at[1];
 	struct range there[4], some[2];
 	for (int d = 0; d < 2; d++) { /* the first of a cell's rows, of its columns, and the one behind the last */
@@ -178,8 +174,7 @@ void define_max_roi_pool(struct definer *definer)
 		const struct index *r = VAR(0, own[0]), *o = VAR(1, own[1]), *cut[2];
 		const struct expr *end[2];
 		for (int side = 0; side < 2; side++)
-			end[side] = rounded(definer, type,
-			        MUL(LOAD(rois, (const struct index *[]){ r, CONSTANT(2 * side + 2 - d) }), scale));
+			end[side] = rounded(definer, type, MUL(LOAD(rois, AT(r, CONSTANT(2 * side + 2 - d))), scale));
 		const struct expr *size =
 		        DIV(expr2(definer, SCALAR_maximum, ADD(SUB(end[1], end[0]), NUMBER(type, 1)), NUMBER(type, 1)),
 		                NUMBER(type, (double)own[1]));
@@ -187,9 +182,9 @@ void define_max_roi_pool(struct definer *definer)
 			const struct expr *number = CAST(type, POSITION(PLUS(o, side)));
 			const struct expr *edge = expr1(definer, side ? SCALAR_ceil : SCALAR_floor, MUL(number, size));
 			edge = MIN(MAX(ADD(edge, end[0]), NUMBER(type, 0)), NUMBER(type, (double)n));
-			const char *name = arena_printf(arena, "%s_%s", side ? "to" : "from", d ? "across" : "down");
+			const char *name = FORMAT("%s_%s", side ? "to" : "from", d ? "across" : "down");
 			struct definition *made = PART(name, 2, own, CAST(DTYPE_I64, edge));
-			cut[side] = index_value(arena, LOAD(made, (const struct index *[]){ at[0], at[2 + d] }), 0, n);
+			cut[side] = VALUE(LOAD(made, AT(at[0], at[2 + d])), 0, n);
 		}
 		x_at[2 + d] = VAR(4 + d, n);
 		there[2 * d] = (struct range){ SUM(x_at[2 + d], SCALE(cut[0], -1)), 0, n };

@@ -38,7 +38,6 @@ static struct definition *run_along(struct definer *definer, const char *name, i
 
 void define_running(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	enum reduce reduce = op_of(definer->node)->scalar == SCALAR_mul ? REDUCE_PROD : REDUCE_SUM;
 	const char *name = definer->node->out[0]->name;
 	int64_t count;
@@ -54,10 +53,10 @@ void define_running(struct definer *definer)
 	const struct expr *value = CAST(DTYPE_I64, BROADCAST(told, 0, NULL)), *zero = WHOLE(DTYPE_I64, 0), *body = NULL;
 	value = ADD(value, MUL(LESS(value, zero), WHOLE(DTYPE_I64, rank)));
 	value = MIN(MAX(value, zero), WHOLE(DTYPE_I64, rank - 1));
-	const struct range is = { index_value(arena, value, 0, rank - 1), 0, 1 };
+	const struct range is = { VALUE(value, 0, rank - 1), 0, 1 };
 	for (int d = rank - 1; d >= 0; d--) {
-		const struct expr *along = LOAD(
-		        run_along(definer, definer_name(definer, arena_printf(arena, "along_%d", d)), d, reduce), at);
+		const struct expr *along =
+		        LOAD(run_along(definer, definer_name(definer, FORMAT("along_%d", d)), d, reduce), at);
 		body = body ? SELECT(&(struct range){ is.at, d, d + 1 }, 1, along, body) : along;
 	}
 	OUT(0, body);

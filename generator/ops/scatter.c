@@ -352,7 +352,6 @@ void infer_max_unpool(struct node *node)
 
 void define_max_unpool(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	struct definition *x = IN(0), *offsets = IN(1);
 	struct dim dims[MAX_RANK];
 	const struct index *term[MAX_RANK], *told[MAX_RANK], *own[MAX_RANK];
@@ -373,12 +372,12 @@ void define_max_unpool(struct definer *definer)
 		OUT(0, NUMBER(x->type, 0));
 		return;
 	}
-	index_vars(arena, own, rank, x->extents);
+	VARS(own, rank, x->extents);
 	definer_require_within(definer, EXIT_INVALID, rank, x->extents, LOAD(offsets, own), 0, total - 1,
 	        "an offset at run time is not in [0, %" PRId64 "]", total - 1);
 	/* Outside in all, on either side, is outside in the first dimension. */
 	const struct expr *offset = MIN(CAST(DTYPE_U64, LOAD(offsets, term)), WHOLE(DTYPE_U64, total));
-	const struct index *flat = index_value(arena, CAST(DTYPE_I64, offset), 0, total);
+	const struct index *flat = VALUE(CAST(DTYPE_I64, offset), 0, total);
 	int64_t step = total;
 	for (int d = 0; d < rank; d++) {
 		step /= from[d];

@@ -90,11 +90,10 @@ static const struct expr *of_branch(
 /* What is inlined of the one that is not chosen is not computed. */
 void define_select(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	SHAPE(0, rank, extents, at);
 	const struct expr *condition = CAST(DTYPE_I64, BROADCAST(IN(0), 0, NULL));
-	struct range chosen = { index_value(arena, condition, 0, UINT8_MAX), 1,
+	struct range chosen = { VALUE(condition, 0, UINT8_MAX), 1,
 		UINT8_MAX + 1 }; /* a bool of the caller may be any byte */
 	for (int d = 0, in = 3, out = 1; d < rank; d++) {
 		const struct expr *many[3];

@@ -92,8 +92,7 @@ static void define_same_offsets(struct definer *definer)
 		return;
 	}
 	if (reshape_stays(definer->node->in[0], definer->node->out[0]))
-		index_unflatten(
-		        definer->arena, index_flatten(definer->arena, rank, at, extents), x->rank, x->extents, x_at);
+		UNFLATTEN(FLATTEN(rank, at, extents), x->rank, x->extents, x_at);
 	else
 		actual_offsets(definer, at, x_at);
 	OUT(0, LOAD(x, x_at));

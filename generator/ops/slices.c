@@ -218,17 +218,15 @@ struct taking {
 static struct taking taking_of(
         struct definer *definer, const struct axes *axes, int d, const struct expr *have, int64_t n)
 {
-	struct arena *arena = definer->arena;
 	const struct expr *step = node_in(definer->node, 4) ? axes_say(definer, axes, d, 4, 0, 1) : I(1);
 	const struct expr *forward = I_LESS(I(0), step);
 	const struct expr *least = I_SUB(forward, I(1)), *most = I_ADD(least, have);
-	const struct expr *start = integer_kept(definer, arena_printf(arena, "start_%d", d),
+	const struct expr *start = integer_kept(definer, FORMAT("start_%d", d),
 	        from_end(definer, axes_say(definer, axes, d, 1, 0, 0), have, I(0), most));
-	const struct expr *end = integer_kept(definer, arena_printf(arena, "end_%d", d),
+	const struct expr *end = integer_kept(definer, FORMAT("end_%d", d),
 	        from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), have, least, most));
 	const struct expr *far = integer_cut(definer, step, -n, n);
-	const struct expr *size =
-	        integer_kept(definer, arena_printf(arena, "size_%d", d), I_WHERE(forward, far, I_SUB(I(0), far)));
+	const struct expr *size = integer_kept(definer, FORMAT("size_%d", d), I_WHERE(forward, far, I_SUB(I(0), far)));
 	const struct expr *span = I_WHERE(forward, I_SUB(end, start), I_SUB(start, end));
 	const struct expr *taken = I_SUB(I_ADD(I_MAX(span, I(0)), size), I(1));
 	taken = n ? I_DIV(taken, size) : I(0);

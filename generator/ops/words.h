@@ -21,6 +21,7 @@
 #define LOAD(...) expr_load(definer->arena, __VA_ARGS__)
 #define BROADCAST(...) definer_load(definer, __VA_ARGS__)
 #define CAST(...) expr_cast(definer->arena, __VA_ARGS__)
+#define CAST_AS(...) expr_cast_as(definer->arena, __VA_ARGS__)
 #define NUMBER(...) expr_number(definer->arena, __VA_ARGS__)
 #define WHOLE(...) expr_integer(definer->arena, __VA_ARGS__)
 #define SELECT(...) expr_select(definer->arena, __VA_ARGS__)
@@ -55,7 +56,7 @@
 #define I_LESS(...) integer_of(definer, SCALAR_less, __VA_ARGS__)
 #define I_EQUAL(...) integer_of(definer, SCALAR_equal, __VA_ARGS__)
 
-/* indices */
+/* indices, names */
 #define INDEX(...) definer_index(definer, __VA_ARGS__)
 #define VAR(...) index_var(definer->arena, __VA_ARGS__)
 #define CONSTANT(...) index_constant(definer->arena, __VA_ARGS__)
@@ -64,5 +65,11 @@
 #define SCALE(...) index_scale(definer->arena, __VA_ARGS__)
 #define QUOTIENT(...) index_div(definer->arena, __VA_ARGS__)
 #define REST(...) index_mod(definer->arena, __VA_ARGS__)
+#define VALUE(...) index_value(definer->arena, __VA_ARGS__)
+#define VARS(...) index_vars(definer->arena, __VA_ARGS__)
+#define FLATTEN(...) index_flatten(definer->arena, __VA_ARGS__)
+#define UNFLATTEN(...) index_unflatten(definer->arena, __VA_ARGS__)
+#define AT(...) ((const struct index *[]){ __VA_ARGS__ })
+#define FORMAT(...) arena_printf(definer->arena, __VA_ARGS__)
 
 #endif
