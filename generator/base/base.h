@@ -24,6 +24,9 @@
 #define NORETURN __attribute__((noreturn))
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+/* Numbers from 0 on, below `count`; places of a vector. */
+#define FOR(i, count) for (int i = 0; i < (count); i++)
+#define FOR_ALL(i, vector) for (size_t i = 0; i < (vector).count; i++)
 
 /* ---- fail.c: the ways a build ends; also the exit codes of the program ---- */
 enum exit_code {

@@ -98,7 +98,7 @@ static int64_t in_pool(const struct lowered *lowered, const struct workspace_poo
 static bool is_next(const struct writing *w, const struct definition *d)
 {
 	bool is = false;
-	for (size_t i = 0; i < w->slots.count; i++)
+	FOR_ALL (i, w->slots)
 		is |= w->lowered->program->outputs.at[w->slots.at[i].output] == d;
 	return is;
 }
@@ -116,11 +116,11 @@ static struct value tensor_value(
 		text_printf(&dims, "%s%s ", dtypes[shown.type].text,
 		        dtypes[shown.type].bits < 8 ? ", packed, low bits first," : "");
 	text_addc(&dims, '[');
-	for (int v = 0; v < shown.rank; v++)
+	FOR (v, shown.rank)
 		text_printf(&dims, "%s%" PRId64, v ? "," : "", shown.extents[v]);
 	text_addc(&dims, ']');
 	struct value extents = value_list(arena);
-	for (int v = 0; v < shown.rank; v++)
+	FOR (v, shown.rank)
 		value_list_add(extents, value_int(shown.extents[v]));
 	value_dict_set(value, "extents", extents);
 	value_set_string(value, "name", package_quiet(arena, name));
@@ -181,9 +181,9 @@ static bool same_bytes(struct writing *w, const struct constant_item *a, const s
 static void share_items(struct writing *w)
 {
 	enum { ALIGN = 64 };
-	for (int p = 0; p < w->package->part_count; p++) {
+	FOR (p, w->package->part_count) {
 		const struct lowered *lowered = w->package->parts[p].lowered;
-		for (size_t i = 0; i < lowered->constants.count; i++) {
+		FOR_ALL (i, lowered->constants) {
 			struct constant_item *item = &lowered->constants.at[i];
 			struct scheduled *of = scheduled(item->of);
 			struct blob_item made = { item, of->offset, of->bytes, 0, p };
@@ -271,7 +271,7 @@ bool package_has_layout(const struct writing *w)
 bool package_is_sizes(const struct writing *w, size_t output)
 {
 	const struct program *program = w->lowered->program;
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		if (program->outputs.at[i]->sizes
 		        && !strcmp(program->outputs.at[i]->sizes, program->output_names.at[output]))
 			return true;
@@ -289,16 +289,16 @@ struct place package_argument(const struct writing *w, const struct definition *
 		return (struct place){ PLACE_WORKSPACE, pool->name, in_pool(w->lowered, pool, scheduled(d)->offset),
 			pool };
 	}
-	for (size_t i = 0; i < w->slots.count; i++) {
+	FOR_ALL (i, w->slots) {
 		if (program->inputs.at[w->slots.at[i].input] == d)
 			return (struct place){ .kind = PLACE_STATE, .word = "state", .at = w->slots.at[i].at };
 		if (program->outputs.at[w->slots.at[i].output] == d)
 			return (struct place){ .kind = PLACE_NEXT, .word = "next", .at = (int64_t)i };
 	}
-	for (size_t i = 0; i < program->inputs.count; i++)
+	FOR_ALL (i, program->inputs)
 		if (program->inputs.at[i] == d)
 			return (struct place){ .kind = PLACE_INPUT, .word = "input", .at = (int64_t)i };
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		if (program->outputs.at[i] == d)
 			return (struct place){ .kind = PLACE_OUTPUT, .word = "output", .at = (int64_t)i };
 	fail(w->emit->build, EXIT_LIMIT, d->name, "has no place"); /* lowered_check has seen to it */
@@ -322,7 +322,7 @@ struct value package_checks(const struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
 	struct value list = value_list(arena);
-	for (size_t i = 0; i < w->lowered->program->checks.count; i++) {
+	FOR_ALL (i, w->lowered->program->checks) {
 		const struct definition *d = w->lowered->program->checks.at[i];
 		struct value value = value_dict(arena);
 		value_set_int(value, "code", package_first_check(w->package, w->part) + (int64_t)i);
@@ -341,7 +341,7 @@ struct value package_checks(const struct writing *w)
 static json_t *checks_json(const struct writing *w)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < w->lowered->program->checks.count; i++) {
+	FOR_ALL (i, w->lowered->program->checks) {
 		const struct definition *d = w->lowered->program->checks.at[i];
 		json_array_append_new(list,
 		        json_pack("{s:i,s:s,s:s,s:I,s:i}", "code", package_first_check(w->package, w->part) + (int)i,
@@ -355,7 +355,7 @@ static json_t *checks_json(const struct writing *w)
 /* ---- states of the bare profile ---- */
 static const struct slot *slot_of(const struct writing *w, size_t number, bool input)
 {
-	for (size_t i = 0; i < w->slots.count; i++)
+	FOR_ALL (i, w->slots)
 		if ((input ? w->slots.at[i].input : w->slots.at[i].output) == number)
 			return &w->slots.at[i];
 	return NULL;
@@ -412,7 +412,7 @@ static void add_slots(struct writing *w)
 static struct value slots_value(const struct writing *w)
 {
 	struct value list = value_list(w->emit->arena);
-	for (size_t i = 0; i < w->slots.count; i++) {
+	FOR_ALL (i, w->slots) {
 		const struct slot *slot = w->slots.at + i;
 		struct value value = tensor_value(w, w->lowered->program->inputs.at[slot->input],
 		        w->input_labels[slot->input], w->output_fields[slot->output]);
@@ -434,7 +434,7 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 			continue;
 		const struct shown shown = definition_shown(d);
 		json_t *dims = json_array();
-		for (int v = 0; v < shown.rank; v++)
+		FOR (v, shown.rank)
 			json_array_append_new(dims, json_integer(shown.extents[v]));
 		json_t *one =
 		        json_pack("{s:s,s:s,s:s,s:o,s:I}", "name", inputs ? w->input_labels[i] : w->output_labels[i],
@@ -469,7 +469,7 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 static json_t *kernel_json(const struct writing *w, const struct kernel *kernel, json_t *arguments)
 {
 	json_t *nodes = json_array(), *row;
-	for (size_t m = 0; m < kernel->members.count; m++)
+	FOR_ALL (m, kernel->members)
 		json_array_append_new(nodes, json_string(kernel->members.at[m]->name));
 	row = json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o*,s:f,s:f}", "name", kernel->name, "symbol",
 	        emit_symbol(w->emit, kernel), "template", kernel->template_name ? kernel->template_name : "", "tile",
@@ -493,10 +493,10 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 	const struct lowered *lowered = w->lowered;
 	const struct program *program = lowered->program;
 	json_t *kernels = json_array();
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		json_t *arguments = json_array();
-		for (size_t i = 0; i < kernel->params.count; i++) {
+		FOR_ALL (i, kernel->params) {
 			struct place place = package_argument(w, kernel->params.at[i].of);
 			json_array_append_new(
 			        arguments, json_pack("{s:s,s:I}", "place", place.word, "at", (json_int_t)place.at));
@@ -506,7 +506,7 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 	json_object_set_new(manifest, "numbers", json_string(w->of->numbers));
 	json_object_set_new(manifest, "inputs", tensors_json(w, true));
 	json_object_set_new(manifest, "outputs", tensors_json(w, false));
-	for (size_t i = 0; i < w->slots.count; i++) {
+	FOR_ALL (i, w->slots) {
 		const struct slot *slot = w->slots.at + i;
 		if (!i)
 			json_object_set_new(manifest, "states", json_array());
@@ -538,7 +538,7 @@ static int graphs_of(const struct package *package)
 static void manifest_cpus(struct writing *w, json_t *manifest)
 {
 	json_t *list = json_array();
-	for (int p = 0; p < w->package->part_count; p++) {
+	FOR (p, w->package->part_count) {
 		package_part(w, p);
 		json_t *one = json_pack("{s:s,s:s,s:I}", "cpu", w->emit->target->name, "prefix", w->of->name,
 		        "weights_bytes", (json_int_t)w->lowered->weights_bytes);
@@ -556,7 +556,7 @@ json_t *package_manifest(struct writing *w)
 	const struct package *package = w->package;
 	struct arena *arena = w->emit->arena;
 	json_t *sources = json_array(), *symbols = json_object(), *graphs = json_array(), *manifest;
-	for (size_t i = 0; i < w->sources.count; i++)
+	FOR_ALL (i, w->sources)
 		json_array_append_new(sources, json_string(w->sources.at[i]));
 	if (!graphs_of(package))
 		json_object_set_new(symbols, "run", json_string(arena_printf(arena, "%s_run", package->name)));
@@ -571,7 +571,7 @@ json_t *package_manifest(struct writing *w)
 	if (package->exported)
 		json_object_set_new(
 		        manifest, "shared_library", json_string(arena_printf(arena, "lib%s.so", package->name)));
-	for (int p = 0; p < graphs_of(package); p++) {
+	FOR (p, graphs_of(package)) {
 		package_part(w, p);
 		json_t *graph = json_pack("{s:s,s:s,s:s}", "prefix", w->of->name, "header",
 		        arena_printf(arena, "%s.h", w->of->name), "run", arena_printf(arena, "%s_run", w->of->name));
@@ -595,7 +595,7 @@ json_t *package_manifest(struct writing *w)
 		json_object_set_new(
 		        manifest, "weights_hash", json_string(arena_printf(arena, "%016" PRIx64, w->blob_hash)));
 	json_t *libm = json_array();
-	for (size_t i = 0; i < w->libm.count; i++)
+	FOR_ALL (i, w->libm)
 		json_array_append_new(libm, json_string(w->libm.at[i]));
 	json_object_set_new(manifest, "libm", libm);
 	return manifest;
@@ -798,7 +798,7 @@ static bool indexes_far(const struct lowered *lowered)
 {
 	int64_t most =
 	        lowered->workspace_bytes > lowered->weights_bytes ? lowered->workspace_bytes : lowered->weights_bytes;
-	for (size_t i = 0; i < lowered->program->all.count; i++)
+	FOR_ALL (i, lowered->program->all)
 		most = scheduled(lowered->program->all.at[i])->bytes > most
 		        ? scheduled(lowered->program->all.at[i])->bytes
 		        : most;
@@ -882,7 +882,7 @@ void package_begin(struct writing *w)
 	for (size_t i = 0; !w->package->managed && i < w->package->state_count; i++) {
 		const struct state_pair *pair = w->package->states + i;
 		bool known = false;
-		for (int p = 0; p < w->package->part_count; p++) {
+		FOR (p, w->package->part_count) {
 			const struct part *part = w->package->parts + p;
 			size_t count = part->lowered->program->inputs.count;
 			known |= name_number(
@@ -907,7 +907,7 @@ static void package_files(struct writing *w)
 	package_begin(w);
 	w->files = file_set_new(w->emit->build, w->directory);
 	package_read_old(w);
-	for (int p = 0; p < w->package->part_count; p++)
+	FOR (p, w->package->part_count)
 		for (size_t i = 0; i < w->package->parts[p].dump_count; i++) {
 			const struct dump *dump = w->package->parts[p].dumps + i;
 			file_set_add(w->files,
@@ -926,13 +926,13 @@ void packages_write(const struct package_order *orders, int count)
 	jmp_buf *out = build->out, mine;
 	build->out = &mine;
 	if (setjmp(mine) == 0) {
-		for (int i = 0; i < count; i++) {
+		FOR (i, count) {
 			all[i] = (struct writing){
 				.emit = orders[i].emit, .package = orders[i].package, .directory = orders[i].directory
 			};
 			package_files(&all[i]);
 		}
-		for (int i = 0; i < count; i++) {
+		FOR (i, count) {
 			file_set_commit(all[i].files);
 			package_remove_old(&all[i]);
 		}

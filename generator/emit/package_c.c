@@ -22,7 +22,7 @@ static const char *macro_for(const struct writing *w, const char *name)
 		*p = *p == '_' || (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')
 		        ? *p
 		        : '_';
-	for (size_t i = 0; i < w->spots.count; i++)
+	FOR_ALL (i, w->spots)
 		if (!strcmp(w->spots.at[i].macro, macro))
 			return arena_printf(arena, "%s_%zu", macro, w->spots.count);
 	return macro;
@@ -30,7 +30,7 @@ static const char *macro_for(const struct writing *w, const char *name)
 
 static const char *macro_of(const struct writing *w, const struct definition *of)
 {
-	for (size_t i = 0; i < w->spots.count; i++)
+	FOR_ALL (i, w->spots)
 		if (w->spots.at[i].of == of)
 			return w->spots.at[i].macro;
 	return NULL;
@@ -40,7 +40,7 @@ const char *package_shape(struct arena *arena, const struct definition *d)
 {
 	const struct shown shown = definition_shown(d);
 	const char *text = arena_printf(arena, "%s[", dtypes[shown.type].text);
-	for (int v = 0; v < shown.rank; v++)
+	FOR (v, shown.rank)
 		text = arena_printf(arena, "%s%s%" PRId64, text, v ? "," : "", shown.extents[v]);
 	return arena_printf(arena, "%s]", text);
 }
@@ -63,7 +63,7 @@ static const char *add_condition(void *w, struct definition *d)
 /* Whether none of its memory ends behind it. */
 static bool is_last(const struct writing *w, const struct spot *spot)
 {
-	for (size_t i = 0; i < w->spots.count; i++) {
+	FOR_ALL (i, w->spots) {
 		const struct spot *other = &w->spots.at[i];
 		int64_t more =
 		        other->place.at + scheduled(other->of)->bytes - spot->place.at - scheduled(spot->of)->bytes;
@@ -79,13 +79,13 @@ static struct value spots_value(struct writing *w)
 	struct arena *arena = w->emit->arena;
 	struct value list = value_list(arena);
 	w->spots.count = 0;
-	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+	FOR_ALL (k, w->lowered->kernels) {
 		const struct kernel *kernel = w->lowered->kernels.at[k];
-		for (size_t i = 0; i < kernel->params.count; i++)
+		FOR_ALL (i, kernel->params)
 			add_spot(w, kernel->params.at[i].of);
 		emit_only_where(arena, kernel_branch(kernel), add_condition, w);
 	}
-	for (size_t i = 0; i < w->spots.count; i++) {
+	FOR_ALL (i, w->spots) {
 		const struct spot *spot = &w->spots.at[i];
 		struct value value = value_dict(arena);
 		value_set_string(value, "macro", spot->macro);
@@ -129,7 +129,7 @@ static const char *joined(struct writing *w, const struct kernel *kernel, enum j
 {
 	struct text text;
 	text_init(&text, w->emit->build);
-	for (size_t i = 0; i < kernel->params.count; i++) {
+	FOR_ALL (i, kernel->params) {
 		const struct param *param = &kernel->params.at[i];
 		text_adds(&text, i ? ", " : "");
 		if (what == TYPES)
@@ -159,7 +159,7 @@ static const char *told(struct writing *w, const struct kernel *kernel)
 {
 	struct arena *arena = w->emit->arena;
 	const char *sides[2] = { "", "" };
-	for (size_t i = 0; i < kernel->params.count; i++) {
+	FOR_ALL (i, kernel->params) {
 		const struct definition *of = kernel->params.at[i].of;
 		const char **side = &sides[kernel->params.at[i].written];
 		if (of->source != SOURCE_CONSTANT)
@@ -175,7 +175,7 @@ static struct value kernels_value(struct writing *w)
 {
 	struct value list = value_list(w->emit->arena), checks = package_checks(w);
 	const char *before = "";
-	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+	FOR_ALL (k, w->lowered->kernels) {
 		const struct kernel *kernel = w->lowered->kernels.at[k];
 		const char *only = only_where(w, kernel);
 		struct value value = value_dict(w->emit->arena);
@@ -228,7 +228,7 @@ static void note_libm(struct writing *w, const struct text *prelude)
 		bool known = false;
 		if (!memmem(prelude->at, prelude->count, words[i].word, strlen(words[i].word)))
 			continue;
-		for (size_t k = 0; k < w->libm.count; k++)
+		FOR_ALL (k, w->libm)
 			known |= !strcmp(w->libm.at[k], words[i].function);
 		if (!known)
 			push(w->emit->arena, &w->libm, words[i].function);
@@ -243,9 +243,9 @@ static void end_layout(struct writing *w)
 	w->layout_hash = hash_end(w->layout);
 	w->layout = NULL;
 	memcpy(w->layout_bytes, "ingot-1", 8);
-	for (int i = 0; i < 8; i++)
+	FOR (i, 8)
 		w->layout_bytes[8 + i] = (unsigned char)(w->layout_hash >> 8 * i);
-	for (int i = 0; i < LAYOUT_BYTES; i++)
+	FOR (i, LAYOUT_BYTES)
 		value_list_add(bytes, value_int(w->layout_bytes[i]));
 	value_dict_set(w->globals, "layout", bytes);
 }
@@ -291,9 +291,9 @@ static void add_kernels(struct writing *w)
 	struct arena *arena = w->emit->arena;
 	VECTOR(struct kernel *) alike[2] = { { 0 }, { 0 } }; /* for the library's target, for the other one */
 	const char *file;
-	for (size_t k = 0; k < w->lowered->code.count; k++)
+	FOR_ALL (k, w->lowered->code)
 		push(arena, &alike[w->lowered->code.at[k]->target != NULL], w->lowered->code.at[k]);
-	for (int other = 0; other < 2; other++) {
+	FOR (other, 2) {
 		size_t count = alike[other].count, files = (count + KERNELS_IN_A_FILE - 1) / KERNELS_IN_A_FILE;
 		for (size_t f = 0; f < files; f++) {
 			size_t from = count * f / files, to = count * (f + 1) / files;
@@ -316,10 +316,10 @@ static struct value add_products(struct writing *w, struct text *words)
 	struct arena *arena = w->emit->arena;
 	struct value list = value_list(arena);
 	VECTOR(const struct product *) seen = { 0 };
-	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+	FOR_ALL (k, w->lowered->kernels) {
 		const struct product *product = kernel_work(w->lowered, w->lowered->kernels.at[k]).product;
 		bool known = !product || product_is_fma(product);
-		for (size_t i = 0; i < seen.count; i++)
+		FOR_ALL (i, seen)
 			known |= seen.at[i] == product;
 		if (known)
 			continue;
@@ -415,7 +415,7 @@ static unsigned char *blob_of(struct writing *w)
 	unsigned char *blob = calloc(1, bytes);
 	if (!blob)
 		fail(w->emit->build, EXIT_LIMIT, NULL, "out of memory: %zu bytes of weights", bytes);
-	for (size_t i = 0; i < w->items.count; i++)
+	FOR_ALL (i, w->items)
 		constant_fill(w->items.at[i].item, blob + w->items.at[i].offset);
 	return blob;
 }
@@ -454,7 +454,7 @@ static void add_dispatch(struct writing *w)
 	struct arena *arena = w->emit->arena;
 	const char *file = arena_printf(arena, "%s.c", w->package->name);
 	struct value parts = value_list(arena);
-	for (int p = 0; p < w->package->part_count; p++) {
+	FOR (p, w->package->part_count) {
 		struct value part = value_dict(arena);
 		package_part(w, p);
 		value_set_string(part, "unit", w->of->name);
@@ -500,7 +500,7 @@ static void add_umbrella(struct writing *w)
 	struct arena *arena = w->emit->arena;
 	const char *file = arena_printf(arena, "%s.h", w->package->name);
 	struct value parts = value_list(arena);
-	for (int p = 0; p < w->package->part_count; p++)
+	FOR (p, w->package->part_count)
 		value_list_add(parts, value_string(w->package->parts[p].name));
 	value_dict_set(w->globals, "parts", parts);
 	value_dict_set(w->globals, "pools", package_pools(w, true));
@@ -525,7 +525,7 @@ void package_add_build_files(struct writing *w)
 	value_set_string(w->globals, "runtime_flags", package_runtime_flags(w));
 	/* Which source of what is linked in depends on what objects are. */
 	struct value sources = value_list(arena), apart = value_list(arena);
-	for (size_t i = 0; i < w->sources.count; i++)
+	FOR_ALL (i, w->sources)
 		if (strcmp(w->sources.at[i] + strlen(w->sources.at[i]) - 2, ".S")) {
 			struct value one = value_dict(arena);
 			value_set_string(one, "file", w->sources.at[i]);
@@ -537,7 +537,7 @@ void package_add_build_files(struct writing *w)
 	value_set_string(w->globals, "cflags", package->cflags ? package->cflags : "");
 	value_dict_set(w->globals, "sources", sources);
 	VECTOR(const char *) units = { 0 };
-	for (size_t i = 0; i < w->runtime.count; i++)
+	FOR_ALL (i, w->runtime)
 		if (!strcmp(w->runtime.at[i] + strlen(w->runtime.at[i]) - 2, ".c"))
 			push(arena, &units, w->runtime.at[i]);
 	value_dict_set(w->globals, "runtime", strings(arena, units.at, units.count));
@@ -552,7 +552,7 @@ void package_c(struct writing *w)
 	struct arena *arena = w->emit->arena;
 	const struct package *package = w->package;
 	w->layout = package_has_layout(w) ? hash_begin(w->emit->build) : NULL;
-	for (int p = 0; p < package->part_count; p++)
+	FOR (p, package->part_count)
 		add_part(w, p);
 	if (package->cpus)
 		add_dispatch(w);

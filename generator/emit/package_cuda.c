@@ -27,9 +27,9 @@ static void add_branches(struct writing *w, const struct launch_list *launches)
 	struct arena *arena = w->emit->arena;
 	const struct branches made = launch_branches(arena, launches);
 	struct value rows = value_list(arena), ends = value_list(arena);
-	for (size_t k = 0; k < launches->rows.count; k++) {
+	FOR_ALL (k, launches->rows) {
 		struct value row = value_dict(arena), after = value_list(arena);
-		for (int i = 0; i < made.rows[k].count; i++)
+		FOR (i, made.rows[k].count)
 			value_list_add(after, value_int(made.rows[k].after[i]));
 		value_set_int(row, "lane", made.rows[k].lane);
 		value_set_bool(row, "awaited", made.rows[k].awaited);
@@ -48,11 +48,11 @@ static struct value launch_rows(struct writing *w, const struct launch_list *lau
 {
 	struct arena *arena = w->emit->arena;
 	struct value list = value_list(arena);
-	for (size_t k = 0; k < launches->rows.count; k++) {
+	FOR_ALL (k, launches->rows) {
 		const struct launch *row = &launches->rows.at[k];
 		const struct kernel *kernel = row->kernel ? kernel_of_gpu(row->kernel, gpu) : NULL;
 		struct value launch = value_dict(arena), arguments = value_list(arena);
-		for (int i = 0; i < row->count; i++) {
+		FOR (i, row->count) {
 			const struct launch_argument *a = &row->arguments[i];
 			struct value argument = value_dict(arena);
 			value_set_string(argument, "place", a->place.word);
@@ -107,13 +107,13 @@ static void add_launches(struct writing *w)
 	symbol_list symbols = { 0 };
 	value_dict_set(w->globals, "launches", launch_rows(w, &launches, &symbols, -1));
 	value_dict_set(w->globals, "tables", launch_tables(w, &launches, &symbols));
-	for (size_t k = 0; k < launches.rows.count; k++) {
+	FOR_ALL (k, launches.rows) {
 		const struct launch *row = &launches.rows.at[k];
 		int check = row->kernel ? kernel_check(w->lowered, row->kernel) : -1;
 		if (check >= 0) /* launches are rows here */
 			value_set_int(value_at(checks, (size_t)check), "kernel", (int64_t)k);
 	}
-	for (size_t i = 0; i < symbols.count; i++)
+	FOR_ALL (i, symbols)
 		value_list_add(names, value_string(symbols.at[i]));
 	value_dict_set(w->globals, "symbols", names);
 	value_dict_set(w->globals, "moves", launch_moves(w, &launches));
@@ -126,7 +126,7 @@ static void add_launches(struct writing *w)
 static void add_blocks(struct writing *w, json_t *manifest)
 {
 	json_t *rows = json_object_get(manifest, "kernels");
-	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+	FOR_ALL (k, w->lowered->kernels) {
 		if (w->lowered->kernels.at[k]->shape == SHAPE_REPEAT)
 			continue;
 		json_object_set_new(
@@ -140,13 +140,13 @@ static void add_blocks(struct writing *w, json_t *manifest)
 
 static void add_code(struct writing *w, struct text *kernels)
 {
-	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+	FOR_ALL (k, w->lowered->kernels) {
 		progress(w->emit->build, "kernels", k, w->lowered->kernels.count, 0);
 		emit_kernel(w->emit, w->lowered->kernels.at[k], kernels);
 		text_addc(kernels, '\n');
 	}
 	const struct launch_list launches = package_launches(w);
-	for (size_t i = 0; i < launches.copies.count; i++) {
+	FOR_ALL (i, launches.copies) {
 		struct value values = value_dict(w->emit->arena);
 		value_set_string(values, "name", w->emit->name);
 		value_set_int(values, "bytes", launches.copies.at[i]);
@@ -180,7 +180,7 @@ static const char *unit_text(struct writing *w)
 	struct text kernels, prelude;
 	text_init(&kernels, w->emit->build);
 	text_init(&prelude, w->emit->build);
-	for (int p = 0; p < w->package->part_count; p++) {
+	FOR (p, w->package->part_count) {
 		package_part(w, p);
 		add_code(w, &kernels);
 	}
@@ -223,7 +223,7 @@ static void name_images(struct writing *w, const struct image *images, int count
 {
 	struct arena *arena = w->emit->arena;
 	struct value list = value_list(arena);
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		struct value value = value_dict(arena);
 		const char *number = images[i].arch + 3, *file = image_file(w, &images[i]);
 		value_set_string(value, "arch", images[i].arch);
@@ -308,7 +308,7 @@ static json_t *resources(struct arena *arena, const char *log)
 	json_t *list = json_array();
 	compiled_list forced = { 0 };
 	read_log(arena, log, &forced);
-	for (size_t i = 0; i < forced.count; i++)
+	FOR_ALL (i, forced)
 		json_array_append_new(list,
 		        json_pack("{s:s,s:i,s:i,s:i,s:i}", "symbol", forced.at[i].symbol, "stack_bytes",
 		                forced.at[i].stack, "spill_bytes", forced.at[i].spills, "registers",
@@ -323,7 +323,7 @@ static bool refuse(struct emit *emit, const struct lowered *lowered, const struc
 	compiled_list forced = { 0 };
 	bool any = false;
 	read_log(emit->arena, image->ptx ? "" : image->log, &forced);
-	for (size_t i = 0; i < forced.count; i++)
+	FOR_ALL (i, forced)
 		for (size_t k = 0; (forced.at[i].spills || forced.at[i].serial) && k < lowered->code.count; k++)
 			if (!strcmp(emit_symbol(emit, lowered->code.at[k]), forced.at[i].symbol))
 				any |= tile_refuse(lowered, lowered->code.at[k], refused);
@@ -339,7 +339,7 @@ bool package_images(struct emit *emit, const struct package *package, const stru
 	progress(emit->build, "images", 0, (size_t)count, 0);
 	nvrtc_compile(emit->build, nvrtc, unit_text(&w), arena_printf(emit->arena, "%s.cu", package->name), images,
 	        count, package->jobs);
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		any |= refused && refuse(emit, w.lowered, &images[i], refused);
 	return any;
 }
@@ -347,7 +347,7 @@ bool package_images(struct emit *emit, const struct package *package, const stru
 static json_t *images_json(struct writing *w, const struct image *images, int count)
 {
 	json_t *list = json_array();
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		json_t *one = json_pack("{s:s,s:s,s:b}", "arch", images[i].arch, "file", image_file(w, &images[i]),
 		        "ptx", images[i].ptx);
 		if (images[i].bytes)
@@ -428,7 +428,7 @@ static void link_images(struct writing *w)
 	const struct package *package = w->package;
 	struct linked_file *files =
 	        arena_new_array(w->emit->arena, struct linked_file, (size_t)package->image_count + 1);
-	for (int i = 0; i < package->image_count; i++) {
+	FOR (i, package->image_count) {
 		const struct image *image = &package->images[i];
 		const char *file = image_file(w, image);
 		files[i] = (struct linked_file){ image_symbol(w, file), file, (const unsigned char *)image->bytes,
@@ -443,7 +443,7 @@ static void add_host(struct writing *w)
 	const char *name = w->package->name, *host = arena_printf(arena, "%s.c", name);
 	struct value graphs = value_list(arena);
 	int64_t kernels = 0, memory = 0;
-	for (int p = 0; p < w->package->part_count; p++) {
+	FOR (p, w->package->part_count) {
 		package_part(w, p);
 		struct value graph = graph_value(w, kernels, &memory);
 		kernels += value_dict_get(graph, "count").integer;
@@ -486,7 +486,7 @@ void package_cuda(struct writing *w)
 	json_t *manifest = package_manifest(w);
 	json_array_append_new(json_object_get(manifest, "sources"),
 	        json_string(arena_printf(w->emit->arena, "%s.cu", package->name)));
-	for (int p = 0; p < package->part_count; p++) {
+	FOR (p, package->part_count) {
 		package_part(w, p);
 		add_blocks(w,
 		        package->part_count > 1 ? json_array_get(json_object_get(manifest, "graphs"), (size_t)p)

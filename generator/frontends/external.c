@@ -13,7 +13,7 @@
 static uint64_t number(struct reader *reader, const char *where, const char *key, struct bytes value)
 {
 	uint64_t n = 0;
-	for (size_t i = 0; i < value.count; i++) {
+	FOR_ALL (i, value) {
 		unsigned digit = (unsigned char)value.at[i] - '0';
 		if (digit > 9 || __builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, digit, &n)) {
 			value.count = 0;

@@ -46,7 +46,7 @@ static void inline_graph(struct inliner *inliner, struct graph *graph)
 {
 	__typeof__(graph->nodes) nodes = graph->nodes;
 	memset(&graph->nodes, 0, sizeof graph->nodes);
-	for (size_t i = 0; i < nodes.count; i++)
+	FOR_ALL (i, nodes)
 		process(inliner, nodes.at[i]);
 }
 
@@ -63,7 +63,7 @@ static struct scope scope_of(struct inliner *inliner, struct graph *from, const 
 {
 	struct scope scope = { from, arena_new_array(inliner->build->arena, struct tensor *, from->tensors.count),
 		outer };
-	for (size_t i = 0; i < from->tensors.count; i++)
+	FOR_ALL (i, from->tensors)
 		from->tensors.at[i]->mark = (int)i;
 	inliner->copied += from->tensors.count;
 	return scope;
@@ -99,18 +99,18 @@ static struct graph *copy_graph(struct inliner *inliner, struct graph *from, str
 	struct build *build = inliner->build;
 	struct graph *graph = graph_new(build, from->name, from->file, outer);
 	struct scope scope = scope_of(inliner, from, around);
-	for (size_t i = 0; i < from->tensors.count; i++) {
+	FOR_ALL (i, from->tensors) {
 		const struct tensor *tensor = from->tensors.at[i];
 		/* Names stay, unless they would now hide one of the graphs around. */
 		scope.to[i] = copy_tensor(graph, tensor, graph_tensor(graph, tensor->name) ? NULL : tensor->name);
 		scope.to[i]->is_input = tensor->is_input;
 		scope.to[i]->is_output = tensor->is_output;
 	}
-	for (size_t i = 0; i < from->inputs.count; i++)
+	FOR_ALL (i, from->inputs)
 		push(build->arena, &graph->inputs, mapped(&scope, from->inputs.at[i]));
-	for (size_t i = 0; i < from->outputs.count; i++)
+	FOR_ALL (i, from->outputs)
 		push(build->arena, &graph->outputs, mapped(&scope, from->outputs.at[i]));
-	for (size_t i = 0; i < from->nodes.count; i++)
+	FOR_ALL (i, from->nodes)
 		copy_node(inliner, graph, from->nodes.at[i], &scope, function, call);
 	return graph;
 }
@@ -134,7 +134,7 @@ static void copy_attribute(struct inliner *inliner, struct node *node, const str
 		a.g = copy_graph(inliner, a.g, node->graph, scope, function, call);
 	if (a.kind == ATTRIBUTE_GRAPHS) {
 		struct graph **graphs = arena_new_array(build->arena, struct graph *, a.count);
-		for (size_t i = 0; i < a.count; i++)
+		FOR_ALL (i, a)
 			graphs[i] = copy_graph(inliner, a.graphs[i], node->graph, scope, function, call);
 		a.graphs = graphs;
 	}
@@ -168,13 +168,13 @@ static struct node *copy_node(struct inliner *inliner, struct graph *graph, cons
 		                : inliner->owner ? "operators that are texts"
 		                                 : "model functions",
 		        EXPANSION_LIMIT);
-	for (int i = 0; i < from->ins; i++)
+	FOR (i, from->ins)
 		node->in[i] = mapped(scope, from->in[i]);
-	for (int i = 0; i < from->outs; i++)
+	FOR (i, from->outs)
 		if ((node->out[i] = mapped(scope, from->out[i])))
 			node->out[i]->producer = node;
 	node->attributes = arena_new_array(build->arena, struct attribute, (size_t)from->attribute_count);
-	for (int i = 0; i < from->attribute_count; i++)
+	FOR (i, from->attribute_count)
 		copy_attribute(inliner, node, &from->attributes[i], scope, function, call);
 	return node;
 }
@@ -195,7 +195,7 @@ static void identity(struct graph *graph, struct tensor *in, struct tensor *out,
 static void merge_opsets(struct inliner *inliner, const struct graph *body)
 {
 	struct graph *main = inliner->main;
-	for (size_t i = 0; i < body->opsets.count; i++) {
+	FOR_ALL (i, body->opsets) {
 		size_t k = 0;
 		while (k < main->opsets.count && main->opsets.at[k].domain != body->opsets.at[i].domain)
 			k++;
@@ -208,10 +208,10 @@ static void keep(struct inliner *inliner, struct graph *body, const struct scope
 {
 	struct expansion *expansion = inliner->expansion;
 	expansion->kept = arena_new_array(inliner->build->arena, struct tensor *, body->tensors.count + 1);
-	for (size_t i = 0; i < body->tensors.count; i++)
+	FOR_ALL (i, body->tensors)
 		if (body->tensors.at[i]->data)
 			expansion->kept[i] = scope->to[i];
-	for (size_t i = 0; i < body->nodes.count; i++)
+	FOR_ALL (i, body->nodes)
 		for (int k = 0; expansion->once[i] && k < body->nodes.at[i]->outs; k++)
 			if (body->nodes.at[i]->out[k])
 				expansion->kept[body->nodes.at[i]->out[k]->mark] =
@@ -232,7 +232,7 @@ static void expand_body(struct inliner *inliner, struct graph *body, struct node
 		        function ? function->name : call->type, body->inputs.count, body->outputs.count, call->ins,
 		        call->outs);
 	struct scope scope = scope_of(inliner, body, NULL);
-	for (size_t i = 0; i < body->inputs.count; i++)
+	FOR_ALL (i, body->inputs)
 		scope.to[body->inputs.at[i]->mark] = i < (size_t)call->ins ? call->in[i] : NULL;
 	const struct expansion *expansion = inliner->depth == 1 ? inliner->expansion : NULL;
 	bool again = expansion && expansion->kept;
@@ -247,10 +247,10 @@ static void expand_body(struct inliner *inliner, struct graph *body, struct node
 			direct[k] = true;
 		}
 	}
-	for (size_t i = 0; i < body->tensors.count; i++)
+	FOR_ALL (i, body->tensors)
 		if (!scope.to[i] && !body->tensors.at[i]->is_input)
 			scope.to[i] = copy_tensor(graph, body->tensors.at[i], NULL);
-	for (size_t i = 0; i < body->nodes.count; i++) {
+	FOR_ALL (i, body->nodes) {
 		if (again && expansion->once[i])
 			continue;
 		struct node *node = copy_node(inliner, graph, body->nodes.at[i], &scope, function, passing);
@@ -301,7 +301,7 @@ static void process(struct inliner *inliner, struct node *node)
 		return;
 	}
 	push(inliner->build->arena, &node->graph->nodes, node);
-	for (int i = 0; i < node->attribute_count; i++) {
+	FOR (i, node->attribute_count) {
 		struct attribute *a = &node->attributes[i];
 		if (a->g)
 			inline_graph(inliner, a->g);
@@ -318,7 +318,7 @@ void functions_inline(struct reader *reader, struct graph *graph)
 	while (inliner.room < 2 * reader->functions.count)
 		inliner.room *= 2;
 	inliner.index = arena_new_array(reader->build->arena, struct function *, inliner.room);
-	for (size_t i = 0; i < reader->functions.count; i++) {
+	FOR_ALL (i, reader->functions) {
 		struct function *function = reader->functions.at[i], **slot;
 		if (find(&inliner, function->domain, function->name, function->overload))
 			fail(reader->build, EXIT_INVALID, reader_where(reader, "function", function->name),

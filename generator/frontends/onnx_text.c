@@ -29,7 +29,7 @@ static const struct {
 
 static int dtype_word(struct bytes word)
 {
-	for (int type = 0; type < DTYPE_COUNT; type++)
+	FOR (type, DTYPE_COUNT)
 		if (word.count == strlen(dtypes[type].text) && !memcmp(word.at, dtypes[type].text, word.count))
 			return type;
 	return -1;
@@ -53,7 +53,7 @@ static bool at_type(struct scan *s)
 static NORETURN void refuse_type(struct scan *s, struct bytes word)
 {
 	struct nearest nearest = { .name = (const char *)word.at, .length = word.count };
-	for (int type = 0; type < DTYPE_COUNT; type++)
+	FOR (type, DTYPE_COUNT)
 		nearest_try(&nearest, dtypes[type].text, strlen(dtypes[type].text));
 	s->at = word.at;
 	scan_fail(s,
@@ -343,7 +343,7 @@ static void parse_list(struct scan *s, struct graph *graph, struct attribute *li
 			/* [1, 2.5] is a list of floats. */
 			if (!item_kind && items.count && item.kind == ATTRIBUTE_FLOAT
 			        && items.at[0].kind == ATTRIBUTE_INT)
-				for (size_t i = 0; i < items.count; i++)
+				FOR_ALL (i, items)
 					as_kind(s, &items.at[i], ATTRIBUTE_FLOAT);
 			as_kind(s, &item, item_kind ? item_kind : items.count ? items.at[0].kind : item.kind);
 			push(arena, &items, item);
@@ -466,7 +466,7 @@ static void parse_node(struct scan *s, struct graph *graph)
 	node->overload = name_is(build->names, overload);
 	node->since = since ? (int)since : node->since;
 	node->is_given = !since; /* a version of its own is our syntax, of nodes that we made */
-	for (size_t k = 0; k < outs.count; k++)
+	FOR_ALL (k, outs)
 		if (*outs.at[k])
 			node_output(node, (int)k, outs.at[k]);
 	parse_attributes(s, node);
@@ -475,7 +475,7 @@ static void parse_node(struct scan *s, struct graph *graph)
 	scan_want(s, ')');
 	node->ins = (int)ins.count;
 	node->in = arena_new_array(build->arena, struct tensor *, ins.count);
-	for (size_t i = 0; i < ins.count; i++)
+	FOR_ALL (i, ins)
 		if (*ins.at[i])
 			graph_use(graph, &node->in[i], ins.at[i], node->where);
 	parse_attributes(s, node);
@@ -718,7 +718,7 @@ struct graph *read_head(struct build *build, const char *file, const char *text,
 	parse_values(&s, ')', "output", NULL, false, &outputs);
 	if (scan_peek(&s) || s.at < s.end)
 		scan_fail(&s, "the end of the text belongs here");
-	for (size_t k = 0; k < outputs.count; k++) {
+	FOR_ALL (k, outputs) {
 		struct tensor *tensor = graph_tensor_new(graph, outputs.at[k].name);
 		tensor->type = outputs.at[k].type;
 		tensor->rank = outputs.at[k].rank;

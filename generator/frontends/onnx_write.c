@@ -71,7 +71,7 @@ static void fill_dim(const struct writer *w, const void *of, struct text *out)
 static void fill_shape(const struct writer *w, const void *of, struct text *out)
 {
 	const struct tensor *tensor = of;
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		add_message(w, out, 1, fill_dim, &tensor->dims[d]);
 }
 
@@ -114,7 +114,7 @@ static void fill_constant(const struct writer *w, const void *of, struct text *o
 {
 	const struct tensor *tensor = of;
 	size_t count = (size_t)tensor_elements(w->build, tensor);
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		add_int(out, 1, tensor->dims[d].extent);
 	add_int(out, 2, (int)tensor->type);
 	for (size_t i = 0; tensor->type == DTYPE_STRING && i < count; i++)
@@ -157,20 +157,20 @@ static void fill_attribute(const struct writer *w, const void *of, struct text *
 static void fill_node(const struct writer *w, const void *of, struct text *out)
 {
 	const struct node *node = of;
-	for (size_t i = 0; i < w->opsets.count; i++)
+	FOR_ALL (i, w->opsets)
 		if (w->opsets.at[i].domain == node->domain && w->opsets.at[i].version != node->since)
 			fail(w->build, EXIT_UNSUPPORTED, node->where,
 			        "is of version %d, and an ONNX file has one of a domain, here %lld: --stage graph has "
 			        "both as "
 			        "text",
 			        node->since, (long long)w->opsets.at[i].version);
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		add_text(out, 1, node->in[i] ? node->in[i]->name : "");
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		add_text(out, 2, node->out[i] ? node->out[i]->name : "");
 	add_text(out, 3, node->name);
 	add_text(out, 4, node->type);
-	for (int i = 0; i < node->attribute_count; i++)
+	FOR (i, node->attribute_count)
 		add_message(w, out, 5, fill_attribute, &node->attributes[i]);
 	add_text(out, 7, node->domain);
 }
@@ -178,17 +178,17 @@ static void fill_node(const struct writer *w, const void *of, struct text *out)
 static void fill_graph(const struct writer *w, const void *of, struct text *out)
 {
 	const struct graph *graph = of;
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		add_message(w, out, 1, fill_node, graph->nodes.at[i]);
 	add_text(out, 2, *graph->name ? graph->name : graph->outer ? "_" : "graph");
-	for (size_t i = 0; i < graph->tensors.count; i++)
+	FOR_ALL (i, graph->tensors)
 		if (graph->tensors.at[i]->data)
 			add_message(w, out, 5, fill_constant, graph->tensors.at[i]);
-	for (size_t i = 0; i < graph->inputs.count; i++)
+	FOR_ALL (i, graph->inputs)
 		add_message(w, out, 11, fill_value, graph->inputs.at[i]);
-	for (size_t i = 0; i < graph->outputs.count; i++)
+	FOR_ALL (i, graph->outputs)
 		add_message(w, out, 12, fill_value, graph->outputs.at[i]);
-	for (size_t i = 0; i < graph->tensors.count; i++) {
+	FOR_ALL (i, graph->tensors) {
 		const struct tensor *tensor = graph->tensors.at[i];
 		if (!tensor->data && !tensor->is_input && !tensor->is_output && tensor->type != DTYPE_NONE)
 			add_message(w, out, 13, fill_value, tensor);
@@ -206,14 +206,14 @@ static void fill_opset(const struct writer *w, const void *of, struct text *out)
 /* Domains of nodes that no import names: of those that passes made. */
 static void add_domains(struct writer *w, const struct graph *graph)
 {
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		const struct node *node = graph->nodes.at[i];
 		size_t k = 0;
 		while (k < w->opsets.count && w->opsets.at[k].domain != node->domain)
 			k++;
 		if (k == w->opsets.count)
 			push(w->build->arena, &w->opsets, (struct opset){ node->domain, node->since });
-		for (int a = 0; a < node->attribute_count; a++)
+		FOR (a, node->attribute_count)
 			if (node->attributes[a].g)
 				add_domains(w, node->attributes[a].g);
 	}
@@ -223,14 +223,14 @@ void graph_write_onnx(const struct graph *graph, struct text *out)
 {
 	enum { IR_LEAST = 4, BYTES_MOST = 0x7fffffff };
 	struct writer w = { .build = graph->build, .main = graph };
-	for (size_t i = 0; i < graph->opsets.count; i++)
+	FOR_ALL (i, graph->opsets)
 		push(w.build->arena, &w.opsets, graph->opsets.at[i]);
 	add_domains(&w, graph);
 	add_int(out, 1, graph->ir_version > IR_LEAST ? graph->ir_version : IR_LEAST);
 	add_text(out, 2, "ingot");
 	add_text(out, 3, INGOT_VERSION);
 	add_message(&w, out, 7, fill_graph, graph);
-	for (size_t i = 0; i < w.opsets.count; i++)
+	FOR_ALL (i, w.opsets)
 		add_message(&w, out, 8, fill_opset, &w.opsets.at[i]);
 	if (out->count > BYTES_MOST)
 		fail(w.build, EXIT_LIMIT, graph->file, "has %zu bytes as an ONNX file, which ends at 2 GiB",

@@ -67,7 +67,7 @@ static struct graph *read_bytes(struct reader *reader, const void *at, size_t co
 	struct graph *graph = is_tflite(at, count) ? read_tflite(reader, at, count)
 	        : is_text(at, count)               ? read_text(reader, at, count)
 	                                           : read_model(reader, at, count);
-	for (size_t i = 0; i < reader->opened.count; i++)
+	FOR_ALL (i, reader->opened)
 		push(build->arena, &graph->external, reader->opened.at[i].location);
 	reader_inputs_done(reader, graph);
 	functions_inline(reader, graph);

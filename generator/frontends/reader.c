@@ -46,7 +46,7 @@ void reader_opset(struct reader *reader, const char *domain, int64_t version)
 	if (!*domain && version > NEWEST_OPSET)
 		fail(build, EXIT_UNSUPPORTED, reader->file, "opset %lld is newer than %d, the newest known",
 		        (long long)version, NEWEST_OPSET);
-	for (size_t i = 0; i < reader->opsets.count; i++)
+	FOR_ALL (i, reader->opsets)
 		if (reader->opsets.at[i].domain == domain) {
 			if (reader->opsets.at[i].version != version)
 				fail(build, EXIT_INVALID, reader->file, "opset_import names the domain \"%.60s\" twice",
@@ -172,7 +172,7 @@ static void check_default(struct reader *reader, const struct tensor *input, con
 	if (input->rank >= 0 && input->rank != value->rank)
 		fail(reader->build, EXIT_INVALID, where, "has %d dimensions, but the input of that name has %d",
 		        value->rank, input->rank);
-	for (int i = 0; i < input->rank; i++)
+	FOR (i, input->rank)
 		if (input->dims[i].extent >= 0 && input->dims[i].extent != value->dims[i].extent)
 			fail(reader->build, EXIT_INVALID, where,
 			        "is %lld wide in dimension %d, but the input of that name is %lld",
@@ -265,7 +265,7 @@ void reader_inputs_done(struct reader *reader, struct graph *graph)
 	bool *seen = arena_new_array(build->arena, bool, (size_t)kept);
 	struct tensor **all = arena_new_array(build->arena, struct tensor *, graph->inputs.count + 1);
 	size_t n = 0, count = graph->inputs.count;
-	for (size_t i = 0; i < graph->inputs.count; i++) {
+	FOR_ALL (i, graph->inputs) {
 		struct tensor *tensor = all[i] = graph->inputs.at[i];
 		const char *where = reader_where(reader, "input", tensor->name);
 		if (is_kept(reader, tensor, seen)) {
@@ -284,7 +284,7 @@ void reader_inputs_done(struct reader *reader, struct graph *graph)
 		graph->inputs.at[n++] = tensor;
 	}
 	graph->inputs.count = n;
-	for (int i = 0; i < kept; i++) {
+	FOR (i, kept) {
 		struct choices choices = choices_for(build, reader->options->keep_inputs[i]);
 		for (size_t k = 0; !seen[i] && k < count; k++)
 			choices_add(&choices, all[k]->name);

@@ -40,7 +40,7 @@ static void check_quantisation(struct tfl_tensor *t, const struct table *q)
 	t->axis = several ? (int)axis : -1;
 	int bits = dtypes[t->said.type].bits > 16 ? 0 : dtypes[t->said.type].bits;
 	int64_t low = t->said.type == DTYPE_U8 || !bits ? 0 : -(INT64_C(1) << (bits - 1));
-	for (size_t i = 0; i < t->scales.count; i++) {
+	FOR_ALL (i, t->scales) {
 		float scale = vector_float(&t->scales, i);
 		table_must(q, isfinite(scale) && scale >= 0, "a scale is no finite number of at least 0");
 		table_must(q, !(((uint64_t)zero_of(t, i) - (uint64_t)low) >> bits),
@@ -61,7 +61,7 @@ static void read_tensor(struct tfl *tfl, struct tfl_tensor *t)
 	t->said.name = reader_name(tfl->reader, name.at, name.count);
 	t->said.type = types[type];
 	t->said.rank = (int)shape.count;
-	for (size_t d = 0; d < shape.count; d++) {
+	FOR_ALL (d, shape) {
 		int64_t extent = vector_int(&shape, d);
 		table_must(&t->table, extent >= -1, "a dimension is negative");
 		t->said.dims[d].extent = open && vector_int(&signature, d) == -1 ? -1 : extent;
@@ -158,7 +158,7 @@ static struct tensor *parameter(struct tfl *tfl, const struct tfl_tensor *t, boo
 	enum dtype type = scale ? DTYPE_F32 : t->said.type;
 	unsigned bits = (unsigned)dtypes[type].bits;
 	unsigned char *data = arena_array(tfl->build->arena, (size_t)count, 4);
-	for (size_t i = 0; i < t->scales.count; i++)
+	FOR_ALL (i, t->scales)
 		if (scale)
 			memcpy(data + 4 * i, &(float){ vector_float(&t->scales, i) }, 4);
 		else
@@ -219,7 +219,7 @@ struct tensor *tfl_node(
 	node->where = op->where;
 	node->is_given = true;
 	memcpy(node->in, in, (size_t)ins * sizeof *in);
-	for (int k = 0; k < outs; k++)
+	FOR (k, outs)
 		(node->out[k] = graph_tensor_fresh(op->tfl->graph, op->name))->producer = node;
 	return node->out[0];
 }
@@ -313,7 +313,7 @@ static struct tfl_code *read_codes(struct tfl *tfl, const struct table *model, s
 	struct arena *arena = tfl->build->arena;
 	struct vector list = table_vector(model, 1, 4);
 	struct tfl_code *codes = arena_new_array(arena, struct tfl_code, list.count + 1);
-	for (size_t i = 0; i < list.count; i++) {
+	FOR_ALL (i, list) {
 		struct table table = vector_table(&list, i, "OperatorCode");
 		int64_t old = table_int(&table, 0, 1, 0), code = table_int(&table, 3, 4, 0);
 		int64_t version = table_int(&table, 2, 4, 1), number = code > old ? code : old;
@@ -363,7 +363,7 @@ static void read_operator(struct tfl *tfl, const struct tfl_row *row, struct tab
 	if (op.options.name && row->options && kind != row->options)
 		fail(arena->build, EXIT_INVALID, op.where, "has options of another operator (kind %d, %d is right)",
 		        kind, row->options);
-	for (size_t k = 0; k < op.out.count; k++)
+	FOR_ALL (k, op.out)
 		table_must(&op.table, !is_constant(tfl, tfl_out(&op, k)), "makes a tensor that is there already");
 	tfl_make(&op);
 }
@@ -373,8 +373,8 @@ static void read_operators(struct tfl *tfl, const struct table *model, const str
 	size_t code_count;
 	struct tfl_code *codes = read_codes(tfl, model, &code_count);
 	struct vector operators = table_vector(subgraph, 3, 4);
-	for (int pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; i < operators.count; i++) {
+	FOR (pass, 2) {
+		FOR_ALL (i, operators) {
 			struct table table = vector_table(&operators, i, "Operator");
 			size_t index = (size_t)table_int(&table, 0, 4, 0);
 			table_must(&table, index < code_count, "has an operator code that is not there");
@@ -411,9 +411,9 @@ static void read_signature(struct tfl *tfl, const struct table *model)
 		struct table one = vector_table(&signatures, i, "SignatureDef");
 		signature = table_int(&one, 4, 4, 0) ? signature : one;
 	}
-	for (int field = 0; field < 2; field++) {
+	FOR (field, 2) {
 		struct vector maps = table_vector(&signature, field, 4);
-		for (size_t k = 0; k < maps.count; k++) {
+		FOR_ALL (k, maps) {
 			struct table map = vector_table(&maps, k, "TensorMap");
 			struct bytes name = table_text(&map, 0);
 			size_t index = (size_t)table_int(&map, 1, 4, 0);
@@ -435,13 +435,13 @@ static struct tfl_tensor *end_of(const struct tfl_op *ends, struct tfl_tensor *t
 
 static void read_inputs(struct tfl *tfl, struct tfl_op *ends)
 {
-	for (size_t i = 0; i < ends->in.count; i++) {
+	FOR_ALL (i, ends->in) {
 		struct tfl_tensor *t = end_of(ends, tfl_in(ends, i));
 		table_must(&t->table, !t->value && !is_constant(tfl, t), "is an input twice, or one with a value");
 		struct tensor input = t->said;
 		if (!*input.name || graph_tensor(tfl->graph, input.name))
 			input.name = name_is(tfl->build->names, arena_printf(tfl->build->arena, "input_%zu", i));
-		for (int d = 0; d < input.rank; d++)
+		FOR (d, input.rank)
 			if (input.dims[d].extent < 0)
 				input.dims[d].symbol = name_is(
 				        tfl->build->names, arena_printf(tfl->build->arena, "%s_%d", input.name, d));
@@ -453,7 +453,7 @@ static void read_inputs(struct tfl *tfl, struct tfl_op *ends)
 static void read_outputs(struct tfl *tfl, struct tfl_op *ends)
 {
 	reader_outputs(tfl->graph, ends->out.count + *tfl->states);
-	for (size_t k = 0; k < ends->out.count; k++) {
+	FOR_ALL (k, ends->out) {
 		struct tfl_tensor *t = end_of(ends, tfl_out(ends, k));
 		struct tensor *value = tfl_value(ends, t), hint = t->said;
 		if (!value->producer || value->is_output)

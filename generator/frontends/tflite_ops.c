@@ -37,7 +37,7 @@ static void read_vector(struct tfl_op *op, struct attribute *a, int field)
 {
 	struct vector list = table_vector(&op->options, field, 4);
 	int64_t *to = ints(op, a, list.count);
-	for (size_t i = 0; i < list.count; i++)
+	FOR_ALL (i, list)
 		to[i] = vector_int(&list, i);
 }
 
@@ -104,7 +104,7 @@ static bool are_alike(struct tfl_op *op)
 {
 	const char *activation = strstr(op->row->attributes, "activation=b");
 	bool alike = !activation || !table_int(&op->options, atoi(activation + 12), 1, 0);
-	for (size_t i = 0; i < op->in.count; i++)
+	FOR_ALL (i, op->in)
 		if (tfl_has(op, i) && !is_list(op, i) && !(i == 1 && op->row->how & INDEX1))
 			alike &= tfl_same(tfl_in(op, i), tfl_out(op, 0));
 	for (size_t k = 1; k < op->out.count; k++)
@@ -117,7 +117,7 @@ static bool all_first(struct tfl_op *op)
 {
 	const struct tensor *said = &tfl_in(op, 0)->said;
 	bool all = tfl_out(op, 0)->said.rank == 4;
-	for (size_t i = 0; i < op->in.count; i++)
+	FOR_ALL (i, op->in)
 		all &= tfl_in(op, i)->first && !memcmp(tfl_in(op, i)->said.dims, said->dims, sizeof said->dims);
 	return all;
 }
@@ -166,7 +166,7 @@ void tfl_make(struct tfl_op *op)
 	bool first = how & FIRST || (how & SAME_ORDER && all_first(op));
 	struct tensor **in = arena_new_array(op->tfl->build->arena, struct tensor *, op->in.count + 1);
 	size_t states = 0;
-	for (size_t i = 0; i < op->in.count; i++) {
+	FOR_ALL (i, op->in) {
 		in[i] = input(op, i, stored, first);
 		states += how & STATES && in[i] && tfl_in(op, i)->variable;
 	}
@@ -177,6 +177,6 @@ void tfl_make(struct tfl_op *op)
 	for (size_t i = 0, k = op->out.count; states && i < op->in.count; i++)
 		if (in[i] && tfl_in(op, i)->variable)
 			tfl_hold(tfl_in(op, i)->variable, out[k++]);
-	for (size_t k = 0; k < op->out.count; k++)
+	FOR_ALL (k, op->out)
 		tfl_give(op, k, stored ? out[k] : tfl_quantise(op, tfl_out(op, k), out[k]), first);
 }

@@ -56,7 +56,7 @@ static void read_dims(struct sparse *s)
 	table_must(s->table, order.count == dims.count && order.count == rank + map.count && order.count <= DIMS,
 	        "its order of traversal does not fit its dimensions");
 	s->count = (int)order.count;
-	for (size_t k = 0; k < order.count; k++) {
+	FOR_ALL (k, order) {
 		int64_t at = vector_int(&order, k), of = k < rank ? -1 : vector_int(&map, k - rank);
 		table_must(s->table, at >= 0 && at < s->count && !seen[at], "its order of traversal is no permutation");
 		table_must(s->table, k < rank || (of >= 0 && of < (int64_t)rank),
@@ -66,7 +66,7 @@ static void read_dims(struct sparse *s)
 		s->block_of[k] = of;
 		read_dim(s, vector_table(&dims, k, "DimensionMetadata"), (int)k);
 	}
-	for (int k = 0; k < s->count; k++) {
+	FOR (k, s->count) {
 		int64_t left = s->order[k] < (int)rank ? s->tensor->dims[s->order[k]].extent : 0;
 		for (int b = (int)rank; b < s->count; b++)
 			left = s->block_of[b] != s->order[k] ? left : left % s->size[b] ? -1 : left / s->size[b];
@@ -78,7 +78,7 @@ static void read_dims(struct sparse *s)
 static void put(struct sparse *s)
 {
 	int64_t flat = 0;
-	for (int d = 0; d < s->tensor->rank; d++) {
+	FOR (d, s->tensor->rank) {
 		int64_t at = s->at[d], extent = s->tensor->dims[d].extent;
 		for (int k = s->tensor->rank; k < s->count && at >= 0 && at < extent; k++)
 			if (s->block_of[k] == d)

@@ -43,7 +43,7 @@ void graph_reindex(struct graph *graph)
 	if (index->room)
 		memset(index->at, 0, index->room * sizeof *index->at);
 	index->count = 0;
-	for (size_t i = 0; i < graph->tensors.count; i++)
+	FOR_ALL (i, graph->tensors)
 		index_add(graph, graph->tensors.at[i]);
 }
 
@@ -113,7 +113,7 @@ struct tensor *graph_constant_borrowed(
 	assert(rank >= 0 && rank <= MAX_RANK && type != DTYPE_STRING);
 	tensor->type = type;
 	tensor->rank = rank;
-	for (int i = 0; i < rank; i++)
+	FOR (i, rank)
 		tensor->dims[i].extent = extents[i];
 	tensor->bytes = dtype_bytes(type, (size_t)tensor_elements(graph->build, tensor));
 	tensor->data = data;
@@ -141,14 +141,14 @@ int64_t tensor_elements(struct build *build, const struct tensor *tensor)
 	bool empty = false;
 	if (tensor->rank < 0)
 		return -1;
-	for (int i = 0; i < tensor->rank; i++)
+	FOR (i, tensor->rank)
 		if (tensor->dims[i].extent < 0)
 			return -1;
 		else if (tensor->dims[i].extent == 0)
 			empty = true;
 	if (empty)
 		return 0;
-	for (int i = 0; i < tensor->rank; i++)
+	FOR (i, tensor->rank)
 		if (__builtin_mul_overflow(n, tensor->dims[i].extent, &n))
 			fail(build, EXIT_LIMIT, place_of(build, tensor), "more elements than 64 bits count");
 	if (__builtin_mul_overflow(n, 128, &bits)) /* the widest type: bits must not overflow */
@@ -167,7 +167,7 @@ struct graph *graph_main(const struct graph *graph)
 struct asked *graph_asked(const struct graph *graph, const char *symbol)
 {
 	graph = graph_main(graph);
-	for (size_t i = 0; i < graph->asked.count; i++)
+	FOR_ALL (i, graph->asked)
 		if (graph->asked.at[i].symbol == symbol)
 			return &graph->asked.at[i];
 	return NULL;
@@ -241,7 +241,7 @@ struct node *graph_node_new(
 	while (main->outer)
 		main = main->outer;
 	node->since = !strcmp(node->domain, "com.microsoft"); /* which onnxruntime's own tools do not import */
-	for (size_t i = 0; i < main->opsets.count; i++)
+	FOR_ALL (i, main->opsets)
 		if (main->opsets.at[i].domain == node->domain)
 			node->since = (int)main->opsets.at[i].version;
 	push(build->arena, &graph->nodes, node);
@@ -273,7 +273,7 @@ void graph_use(struct graph *graph, struct tensor **slot, const char *name, cons
 
 void graph_close(struct graph *graph)
 {
-	for (size_t i = 0; i < graph->uses.count; i++) {
+	FOR_ALL (i, graph->uses) {
 		struct use *use = &graph->uses.at[i];
 		if ((*use->slot = index_find(graph, use->name)))
 			continue;
@@ -287,7 +287,7 @@ void graph_close(struct graph *graph)
 /* ---- attributes ---- */
 const struct attribute *node_attribute(const struct node *node, const char *name)
 {
-	for (int i = 0; i < node->attribute_count; i++)
+	FOR (i, node->attribute_count)
 		if (!strcmp(node->attributes[i].name, name))
 			return &node->attributes[i];
 	return NULL;

@@ -68,9 +68,9 @@ static void check_node(const struct graph *graph, const struct node *node)
 	struct build *build = graph->build;
 	int made = 0;
 	assert(node->graph == graph);
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		assert(!node->in[i] || (is_visible(node->in[i], graph) && is_made(node->in[i])));
-	for (int k = 0; k < node->outs; k++) {
+	FOR (k, node->outs) {
 		assert(!node->out[k] || (node->out[k]->producer == node && node->out[k]->graph == graph));
 		made += node->out[k] != NULL;
 	}
@@ -79,7 +79,7 @@ static void check_node(const struct graph *graph, const struct node *node)
 	if (node->since < 1)
 		fail(build, EXIT_INVALID, node->where, "its domain \"%.60s\" is not in opset_import", node->domain);
 	check_names(node);
-	for (int i = 0; i < node->attribute_count; i++)
+	FOR (i, node->attribute_count)
 		check_attribute(node, &node->attributes[i]);
 }
 
@@ -89,19 +89,19 @@ static void needs(const struct node *node, const struct graph *graph, tensors *i
 
 static void graph_needs(const struct graph *inner, const struct graph *graph, tensors *into)
 {
-	for (size_t i = 0; i < inner->nodes.count; i++)
+	FOR_ALL (i, inner->nodes)
 		needs(inner->nodes.at[i], graph, into);
-	for (size_t i = 0; i < inner->outputs.count; i++)
+	FOR_ALL (i, inner->outputs)
 		if (inner->outputs.at[i]->graph == graph)
 			push(graph->build->arena, into, inner->outputs.at[i]);
 }
 
 static void needs(const struct node *node, const struct graph *graph, tensors *into)
 {
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		if (node->in[i] && node->in[i]->graph == graph)
 			push(graph->build->arena, into, node->in[i]);
-	for (int i = 0; i < node->attribute_count; i++) {
+	FOR (i, node->attribute_count) {
 		const struct attribute *a = &node->attributes[i];
 		if (a->g)
 			graph_needs(a->g, graph, into);
@@ -123,9 +123,9 @@ static void sort(struct graph *graph)
 	VECTOR(struct frame) stack = { 0 };
 	tensors waiting = { 0 };
 	VECTOR(struct node *) order = { 0 };
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		graph->nodes.at[i]->mark = UNSEEN;
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		struct node *node = graph->nodes.at[i];
 		while (node || stack.count) {
 			if (node && node->mark == UNSEEN) {
@@ -163,12 +163,12 @@ static void sort(struct graph *graph)
 static bool is_sorted(struct graph *graph)
 {
 	tensors of_node = { 0 };
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		graph->nodes.at[i]->mark = UNSEEN;
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		of_node.count = 0;
 		needs(graph->nodes.at[i], graph, &of_node);
-		for (size_t k = 0; k < of_node.count; k++)
+		FOR_ALL (k, of_node)
 			if (of_node.at[k]->producer && of_node.at[k]->producer->mark == UNSEEN)
 				return false;
 		graph->nodes.at[i]->mark = PLACED;
@@ -179,20 +179,20 @@ static bool is_sorted(struct graph *graph)
 static void check_graph(struct graph *graph)
 {
 	assert(!graph->uses.count);
-	for (size_t i = 0; i < graph->tensors.count; i++) {
+	FOR_ALL (i, graph->tensors) {
 		struct tensor *tensor = graph->tensors.at[i];
 		assert(tensor->graph == graph && graph_tensor(graph, tensor->name) == tensor);
 		assert(!tensor->producer || (!tensor->is_input && !tensor->data && tensor->producer->graph == graph));
 		assert(!tensor->data || (!tensor->form && tensor_is_known(tensor)));
 	}
-	for (size_t i = 0; i < graph->inputs.count; i++)
+	FOR_ALL (i, graph->inputs)
 		assert(graph->inputs.at[i]->is_input && graph->inputs.at[i]->graph == graph);
-	for (size_t i = 0; i < graph->outputs.count; i++) {
+	FOR_ALL (i, graph->outputs) {
 		struct tensor *output = graph->outputs.at[i];
 		assert(is_visible(output, graph) && (output->graph != graph || output->is_output));
 		assert(is_made(output));
 	}
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		check_node(graph, graph->nodes.at[i]);
 	if (!is_sorted(graph))
 		sort(graph);

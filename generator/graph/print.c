@@ -19,7 +19,7 @@ static const char *const type_words[] = { "seq", "map", "optional", "sparse_tens
 /* ---- names ---- */
 static bool is_type_word(const char *name)
 {
-	for (int type = 0; type < DTYPE_COUNT; type++)
+	FOR (type, DTYPE_COUNT)
 		if (!strcmp(dtypes[type].text, name))
 			return true;
 	for (size_t i = 0; i < COUNT(type_words); i++)
@@ -108,7 +108,7 @@ const char *type_of_tensor(struct build *build, const struct tensor *tensor)
 	}
 	if (tensor->rank <= 0)
 		return tensor->rank == 0 ? text : arena_printf(build->arena, "%s[]", text);
-	for (int i = 0; i < tensor->rank; i++) {
+	FOR (i, tensor->rank) {
 		const struct dim *dim = &tensor->dims[i];
 		const char *before = i ? "," : "[";
 		if (dim->extent >= 0) {
@@ -245,7 +245,7 @@ static void print_attribute(const struct printer *p, const struct attribute *a, 
 
 static void print_attributes(const struct printer *p, const struct node *node, int indent)
 {
-	for (int i = 0; i < node->attribute_count; i++) {
+	FOR (i, node->attribute_count) {
 		text_adds(p->out, i ? ", " : " <");
 		print_attribute(p, &node->attributes[i], indent);
 	}
@@ -274,7 +274,7 @@ static void print_operator(const struct printer *p, const struct node *node)
 		text_addc(p->out, ':');
 		print_part(p->out, node->overload, strlen(node->overload));
 	}
-	for (size_t i = 0; i < p->main->opsets.count; i++)
+	FOR_ALL (i, p->main->opsets)
 		if (p->main->opsets.at[i].domain == node->domain)
 			imported = p->main->opsets.at[i].version;
 	if (imported != node->since)
@@ -283,7 +283,7 @@ static void print_operator(const struct printer *p, const struct node *node)
 
 static void print_operands(const struct printer *p, struct tensor *const *tensors, int count)
 {
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		text_adds(p->out, i ? ", " : "");
 		print_name(p->out, tensors[i] ? tensors[i]->name : "");
 	}
@@ -292,7 +292,7 @@ static void print_operands(const struct printer *p, struct tensor *const *tensor
 static void print_node(const struct printer *p, const struct node *node, int indent)
 {
 	bool nested = false;
-	for (int i = 0; i < node->attribute_count; i++)
+	FOR (i, node->attribute_count)
 		nested |= node->attributes[i].kind == ATTRIBUTE_GRAPH || node->attributes[i].kind == ATTRIBUTE_GRAPHS;
 	print_indent(p, indent);
 	if (*node->name) {
@@ -348,7 +348,7 @@ static void print_graph(const struct printer *p, const struct graph *graph, int 
 	print_values(p, graph->outputs.at, graph->outputs.count);
 	text_adds(p->out, "\n");
 	for (int constants = 1; constants >= 0; constants--)
-		for (size_t i = 0; i < graph->tensors.count; i++) {
+		FOR_ALL (i, graph->tensors) {
 			const struct tensor *tensor = graph->tensors.at[i];
 			if (!is_declared(tensor) || (tensor->data != NULL) != constants)
 				continue;
@@ -372,7 +372,7 @@ static void print_graph(const struct printer *p, const struct graph *graph, int 
 	print_indent(p, indent);
 	text_addc(p->out, '{');
 	text_addc(p->out, '\n');
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		print_node(p, graph->nodes.at[i], indent + 1);
 	print_indent(p, indent);
 	text_adds(p->out, "}");
@@ -385,7 +385,7 @@ void graph_print(const struct graph *graph, int64_t elements, struct text *out)
 		p.main = p.main->outer;
 	if (graph == p.main) {
 		text_printf(out, "<\n\tir_version: %lld,\n\topset_import: [", (long long)graph->ir_version);
-		for (size_t i = 0; i < graph->opsets.count; i++) {
+		FOR_ALL (i, graph->opsets) {
 			text_adds(out, i ? ", " : "");
 			print_quoted(out, graph->opsets.at[i].domain, strlen(graph->opsets.at[i].domain));
 			text_printf(out, " : %lld", (long long)graph->opsets.at[i].version);

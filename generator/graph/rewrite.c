@@ -6,12 +6,12 @@ typedef VECTOR(struct tensor *) tensors;
 
 static void number(struct graph *graph, tensors *all)
 {
-	for (size_t i = 0; i < graph->tensors.count; i++) {
+	FOR_ALL (i, graph->tensors) {
 		graph->tensors.at[i]->mark = (int)all->count;
 		push(graph->build->arena, all, graph->tensors.at[i]);
 	}
-	for (size_t i = 0; i < graph->nodes.count; i++)
-		for (int k = 0; k < graph->nodes.at[i]->attribute_count; k++) {
+	FOR_ALL (i, graph->nodes)
+		FOR (k, graph->nodes.at[i]->attribute_count) {
 			struct attribute *a = &graph->nodes.at[i]->attributes[k];
 			if (a->g)
 				number(a->g, all);
@@ -46,13 +46,13 @@ static void replace(struct tensor **place, struct tensor **instead)
 
 void graph_substitute(struct graph *graph, struct tensor **instead)
 {
-	for (size_t i = 0; i < graph->outputs.count; i++)
+	FOR_ALL (i, graph->outputs)
 		replace(&graph->outputs.at[i], instead);
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		struct node *node = graph->nodes.at[i];
-		for (int k = 0; k < node->ins; k++)
+		FOR (k, node->ins)
 			replace(&node->in[k], instead);
-		for (int k = 0; k < node->attribute_count; k++) {
+		FOR (k, node->attribute_count) {
 			struct attribute *a = &node->attributes[k];
 			if (a->g)
 				graph_substitute(a->g, instead);
@@ -67,11 +67,11 @@ enum { DEAD, LIVE };
 
 static void unmark(struct graph *graph)
 {
-	for (size_t i = 0; i < graph->tensors.count; i++)
+	FOR_ALL (i, graph->tensors)
 		graph->tensors.at[i]->mark = DEAD;
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		graph->nodes.at[i]->mark = DEAD;
-		for (int k = 0; k < graph->nodes.at[i]->attribute_count; k++) {
+		FOR (k, graph->nodes.at[i]->attribute_count) {
 			struct attribute *a = &graph->nodes.at[i]->attributes[k];
 			if (a->g)
 				unmark(a->g);
@@ -87,7 +87,7 @@ static void need(struct tensor *tensor)
 	tensor->mark = LIVE;
 	for (size_t i = 0; tensor->list && i < tensor->list->count; i++)
 		tensor->list->at[i]->mark = LIVE;
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		if (tensor->dims[d].count)
 			tensor->dims[d].count->mark = LIVE;
 }
@@ -96,11 +96,11 @@ static void need(struct tensor *tensor)
 static void sweep(struct graph *graph)
 {
 	size_t kept = 0;
-	for (size_t i = 0; i < graph->outputs.count; i++)
+	FOR_ALL (i, graph->outputs)
 		need(graph->outputs.at[i]);
 	for (size_t i = graph->nodes.count; i-- > 0;) {
 		struct node *node = graph->nodes.at[i];
-		for (int k = 0; k < node->outs; k++)
+		FOR (k, node->outs)
 			if (node->out[k] && node->out[k]->mark == LIVE)
 				node->mark = LIVE;
 		for (int k = 0; node->mark == LIVE && k < node->ins; k++)
@@ -114,12 +114,12 @@ static void sweep(struct graph *graph)
 				sweep(a->graphs[n]);
 		}
 	}
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		if (graph->nodes.at[i]->mark == LIVE)
 			graph->nodes.at[kept++] = graph->nodes.at[i];
 	graph->nodes.count = kept;
 	kept = 0;
-	for (size_t i = 0; i < graph->tensors.count; i++) {
+	FOR_ALL (i, graph->tensors) {
 		struct tensor *tensor = graph->tensors.at[i];
 		/* Outputs nobody reads stay with a node that is needed for others. */
 		if (tensor->mark == LIVE || tensor->is_input || (tensor->producer && tensor->producer->mark == LIVE))

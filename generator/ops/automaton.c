@@ -88,7 +88,7 @@ static int range_parts(struct maker *maker, struct regex_range range, int next)
 		unsigned most, lead;
 	} lengths[] = { { 0x7f, 0 }, { 0x7ff, 0xc0 }, { 0xffff, 0xe0 }, { 0x10ffff, 0xf0 } };
 	int all = -1;
-	for (int i = 0; i < 4; i++) {
+	FOR (i, 4) {
 		unsigned from = i ? lengths[i - 1].most + 1 : 0, to = lengths[i].most;
 		from = range.from > from ? range.from : from;
 		to = range.to < to ? range.to : to;
@@ -110,7 +110,7 @@ static int repeated_parts(struct maker *maker, const struct regex_node *node, in
 	}
 	for (int i = node->least; i < node->most; i++)
 		all = either(maker, tree_parts(maker, node->in[0], all), next);
-	for (int i = 0; i < node->least; i++)
+	FOR (i, node->least)
 		all = tree_parts(maker, node->in[0], all);
 	return all;
 }
@@ -130,7 +130,7 @@ static int tree_parts(struct maker *maker, const struct regex_node *node, int ne
 	case REGEX_REPEAT: return repeated_parts(maker, node, next);
 	case REGEX_SET: break;
 	}
-	for (size_t i = 0; i < node->ranges.count; i++)
+	FOR_ALL (i, node->ranges)
 		all = either(maker, all, range_parts(maker, node->ranges.at[i], next));
 	return all < 0 ? byte_part(maker, 1, 0, next) : all; /* of no character */
 }
@@ -149,7 +149,7 @@ static enum beside beside_of(const struct maker *maker, int byte)
 static void classes(struct maker *maker)
 {
 	bool begins[257] = { [1] = true };
-	for (size_t i = 0; i < maker->parts.count; i++)
+	FOR_ALL (i, maker->parts)
 		if (maker->parts.at[i].kind == PART_BYTE)
 			begins[maker->parts.at[i].from] = begins[maker->parts.at[i].to + 1] = true;
 	for (int byte = 1; byte < 256; byte++) {
@@ -210,9 +210,9 @@ static void reach_all(struct maker *maker, const struct state *state, enum besid
 {
 	maker->round++;
 	maker->reached_count = 0;
-	for (int i = 0; i < state->count; i++)
+	FOR (i, state->count)
 		reach(maker, state->parts[i]);
-	for (int i = 0; i < maker->reached_count; i++) {
+	FOR (i, maker->reached_count) {
 		const struct part *part = &maker->parts.at[maker->reached[i]];
 		if (part->kind == PART_TWO) {
 			reach(maker, part->next[0]);
@@ -228,7 +228,7 @@ static int step(struct maker *maker, int byte, enum beside behind)
 {
 	int count = 0;
 	maker->round++;
-	for (int i = 0; i < maker->reached_count; i++) {
+	FOR (i, maker->reached_count) {
 		const struct part *part = &maker->parts.at[maker->reached[i]];
 		if (part->kind != PART_BYTE || byte < part->from || byte > part->to
 		        || maker->seen[part->next[0]] == maker->round)
@@ -245,12 +245,12 @@ static void states(struct maker *maker, int first)
 	struct automaton *into = maker->into;
 	maker->waiting[0] = first;
 	state_of(maker, maker->waiting, 1, maker->regex->asserts ? BESIDE_EDGE : BESIDE_OTHER);
-	for (size_t s = 0; s < maker->states.count; s++) {
+	FOR_ALL (s, maker->states) {
 		const struct state state = maker->states.at[s];
 		bool ends = false;
 		stop_if_asked(maker->build);
 		reach_all(maker, &state, BESIDE_EDGE);
-		for (int i = 0; i < maker->reached_count; i++)
+		FOR (i, maker->reached_count)
 			ends |= maker->parts.at[maker->reached[i]].kind == PART_MATCH;
 		push(arena, &into->ends, ends);
 		push(arena, &into->steps, (int)s);
@@ -271,7 +271,7 @@ struct automaton *automaton_of(struct build *build, const struct regex *regex)
 	maker.reached = arena_new_array(arena, int, maker.parts.count);
 	maker.waiting = arena_new_array(arena, int, maker.parts.count);
 	maker.seen = arena_new_array(arena, int, maker.parts.count);
-	for (int i = 0; i < BUCKETS; i++)
+	FOR (i, BUCKETS)
 		maker.buckets[i] = -1;
 	classes(&maker);
 	states(&maker, first);

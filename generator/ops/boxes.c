@@ -53,7 +53,7 @@ static const struct expr *overlaps(struct definer *definer, const struct side *a
 {
 	const struct expr *most = node_in(definer->node, OVERLAP) ? ELEMENT(OVERLAP, 0) : NUMBER(DTYPE_F32, 0),
 	                  *shared[2];
-	for (int axis = 0; axis < 2; axis++)
+	FOR (axis, 2)
 		shared[axis] = expr2(definer, SCALAR_maximum,
 		        SUB(expr2(definer, SCALAR_minimum, a[axis].to, b[axis].to),
 		                expr2(definer, SCALAR_maximum, a[axis].from, b[axis].from)),
@@ -77,7 +77,7 @@ void define_boxes(struct definer *definer)
 		OUT(0, I(0));
 		return;
 	}
-	for (int axis = 0; axis < 2; axis++) {
+	FOR (axis, 2) {
 		one[axis] = side_of(definer, axis, at[0], place);
 		other[axis] = side_of(definer, axis, at[0], taken);
 	}

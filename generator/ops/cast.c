@@ -117,7 +117,7 @@ bool cast_like_strings(struct bodies *bodies, struct node *node)
 	struct attribute *given = arena_new_array(node->graph->build->arena, struct attribute, (size_t)count + 1);
 	infer_counts(node, 2, 2, 1);
 	enum dtype to = node->in[1]->type;
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		given[i] = node->attributes[i];
 	given[count] = (struct attribute){ .name = "to", .kind = ATTRIBUTE_INT, .i = to };
 	if (to != DTYPE_NONE)

@@ -141,7 +141,7 @@ void define_compress(struct definer *definer)
 	say_count(definer, counts, extents[axis], 1);
 	if (extents[axis] > n)
 		node_invalid(definer->node, "%" PRId64 " elements of %" PRId64 " are declared", extents[axis], n);
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		if (extents[d] == 0) {
 			OUT(0, NUMBER(x->type, 0));
 			return;

@@ -16,7 +16,7 @@ void infer_constant_node(struct node *node)
 {
 	infer_least(node, 0);
 	const struct attribute *value = NULL;
-	for (int i = 0; i < node->attribute_count; i++) {
+	FOR (i, node->attribute_count) {
 		if (value)
 			node_invalid(node, " has %s and %s, one is right", value->name, node->attributes[i].name);
 		value = &node->attributes[i];
@@ -89,9 +89,9 @@ void infer_constant_of_shape(struct node *node)
 	}
 	if (!shape && node->in[0]->rank == 1 && dim_is_known(node->in[0]->dims[0])
 	        && node->in[0]->dims[0].extent <= MAX_RANK) {
-		for (int d = 0; d < MAX_RANK; d++)
+		FOR (d, MAX_RANK)
 			dims[d] = dim_unknown;
-		for (int d = 0; d < (int)node->in[0]->dims[0].extent; d++) {
+		FOR (d, (int)node->in[0]->dims[0].extent) {
 			struct tensor *size = node_in_size(node, 0, d);
 			dims[d] = size ? size_dim(size) : dim_unknown;
 		}
@@ -218,7 +218,7 @@ void infer_size(struct node *node)
 		return;
 	if (tensor_counted(node->in[0])) {
 		struct tensor *size = size_number(node, 1);
-		for (int d = 0; d < node->in[0]->rank; d++)
+		FOR (d, node->in[0]->rank)
 			size = size_product(node, size, size_of_dim(node, &node->in[0]->dims[d]));
 		node_hands_on(node, size);
 		return;
@@ -319,7 +319,7 @@ void define_one_hot(struct definer *definer)
 		REQUIRE(I_IS(CAST(DTYPE_I64, ELEMENT(1, 0)), depth), "a depth of %" PRId64 ", as declared, is right",
 		        depth);
 	}
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		if (d != axis)
 			own[d - (d > axis)] = at[d];
 	const struct expr *index = CAST(DTYPE_I64, LOAD(indices, own)), *here = POSITION(at[axis]);
@@ -370,7 +370,7 @@ static struct tensor *size_counted(const struct node *node)
 {
 	struct tensor *at[3];
 	int64_t count, by;
-	for (int i = 0; i < 3; i++) {
+	FOR (i, 3) {
 		struct tensor *const *sizes = node_in_sizes(node, i, &count);
 		if (!sizes || count != 1)
 			return NULL;
@@ -391,7 +391,7 @@ void infer_range(struct node *node)
 	infer_least(node, 3);
 	enum dtype type = node->in[0]->type;
 	bool is_float = type != DTYPE_NONE && dtypes[type].class == CLASS_FLOAT, known = type != DTYPE_NONE;
-	for (int i = 0; i < 3; i++) {
+	FOR (i, 3) {
 		known = known && node->in[i]->type == type && number_in(node, i, &number[i], &whole[i]);
 	}
 	if (!known) {
@@ -475,7 +475,7 @@ void define_range(struct definer *definer)
 	int64_t extents[MAX_RANK], whole;
 	double number;
 	definer_shape(definer, 0, extents, at);
-	for (int i = 0; i < 3; i++)
+	FOR (i, 3)
 		if (!number_in(definer->node, i, &number, &whole)) {
 			if (definer->node->out[0]->dims[0].count)
 				definer_require_dims(definer);

@@ -58,7 +58,7 @@ static void infer_conv(struct node *node, enum dtype type, bool has_bias)
 	convolution_of(node, &conv);
 	dims[0] = node->in[0]->dims[0];
 	dims[1] = node->in[1]->dims[0];
-	for (int d = 0; d < conv.window.count; d++)
+	FOR (d, conv.window.count)
 		dims[2 + d] = dim_of(conv.window.out[d]);
 	if (has_bias)
 		infer_bias(node, 2, dims[1]);
@@ -92,13 +92,13 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 	convolution_of(definer->node, &conv);
 	SHAPE(0, rank, extents, at);
 	int count = conv.window.count;
-	for (int d = 0; d < count; d++)
+	FOR (d, count)
 		reduced[d] = conv.window.kernel[d];
 	reduced[count] = w->extents[1];
 	const struct index *channel = VAR(rank + count, reduced[count]);
 	w_at[0] = at[1];
 	w_at[1] = channel;
-	for (int d = 0; d < count; d++)
+	FOR (d, count)
 		w_at[2 + d] = VAR(rank + d, reduced[d]);
 	x_at[0] = at[0];
 	x_at[1] = channel_of(arena, &conv, at[1], extents[1], channel, reduced[count]);
@@ -173,7 +173,7 @@ void infer_convolution_transposed(struct node *node)
 		node_limit(node, "%" PRId64 " groups of %" PRId64 " channels", conv.group, w->dims[1].extent);
 	dims[0] = x->dims[0];
 	dims[1] = outs < 0 ? dim_unknown : dim_of(outs);
-	for (int d = 0; d < conv.window.count; d++)
+	FOR (d, conv.window.count)
 		dims[2 + d] = conv.window.out[d] < 0 ? dim_unknown : dim_of(conv.window.out[d]);
 	infer_bias(node, 2, dims[1]);
 	infer_output(node, 0, type, x->rank, dims);
@@ -213,7 +213,7 @@ static struct definition *phase_weights(
 	const struct index *out = VAR(0, extents[0]), *channel = VAR(1, each);
 	at[0] = SUM(outs ? SCALE(QUOTIENT(out, outs), each) : out, channel);
 	at[1] = outs ? REST(out, outs) : out;
-	for (int d = 0; d < conv->window.count; d++) {
+	FOR (d, conv->window.count) {
 		struct phases phases = phases_of(&conv->window, d, apart);
 		extents[2 + d] = phases.taps * phases.phases;
 		const struct index *place = VAR(2 + d, extents[2 + d]);
@@ -261,7 +261,7 @@ static bool has_phases(const struct convolution *conv, int rank, const int64_t *
 {
 	const struct window *window = &conv->window;
 	bool strides = false;
-	for (int d = 0; d < window->count; d++) {
+	FOR (d, window->count) {
 		if (window->before[d] < 0 || !extents[2 + d])
 			return false;
 		strides |= window->stride[d] > 1;
@@ -274,7 +274,7 @@ enum { PHASES_MOST = 16 }; /* kernels */
 static bool phases_are_few(const struct window *window)
 {
 	int64_t phases = 1;
-	for (int d = 0; d < window->count; d++)
+	FOR (d, window->count)
 		if (window->stride[d] > PHASES_MOST || (phases *= window->stride[d]) > PHASES_MOST)
 			return false;
 	return true;
@@ -287,7 +287,7 @@ static bool phases_are_whole(const struct convolution *conv, const int64_t *exte
 {
 	const struct window *window = &conv->window;
 	int64_t terms = channels, outs = extents[1], phases = 1;
-	for (int d = 0; d < window->count; d++) {
+	FOR (d, window->count) {
 		if (window->kernel[d] % window->stride[d] || (window->stride[d] > 1 && window->dilation[d] > 1))
 			return false;
 		terms *= window->kernel[d] / window->stride[d];
@@ -320,7 +320,7 @@ enum { OUTS_ALONE = 16 };
 static bool phases_from_first(const struct convolution *conv, int64_t outs)
 {
 	bool odd = false;
-	for (int d = 0; d < conv->window.count; d++) {
+	FOR (d, conv->window.count) {
 		if (conv->window.stride[d] > 2)
 			return false;
 		odd |= conv->window.stride[d] == 2 && conv->window.before[d] % 2;
@@ -350,7 +350,7 @@ static void define_phases(struct definer *definer, const struct convolution *con
 	bool from_first = phases_from_first(conv, extents[1]);
 	struct taps taps = { .range_count = count };
 	struct definition *ends[MAX_RANK] = { NULL };
-	for (int d = 0; d < count; d++)
+	FOR (d, count)
 		rank += window->stride[d] > 1;
 	taps.reduced[count] = w->extents[1];
 	taps.x_at[0] = VAR(0, extents[0]);
@@ -405,7 +405,7 @@ static struct places places_of(const struct window *window, const int64_t *exten
 {
 	struct places places = { .from_first = false };
 	int64_t all = 1, first;
-	for (int d = 0; d < window->count; d++)
+	FOR (d, window->count)
 		all *= places.count[d] = (extents[2 + d] + window->stride[d] - 1) / window->stride[d];
 	places.from_first = all > 1 && all * extents[1] > FEW_OUTPUTS;
 	for (int d = 0; d < window->count && !places.from_first; d++)
@@ -436,7 +436,7 @@ static struct definition *phase_sum(struct definer *definer, const struct convol
 	taps.w_at[1] = VAR(rank + count, w->extents[1]);
 	taps.x_at[0] = VAR(0, over[0]);
 	taps.x_at[1] = channel_of(arena, conv, taps.w_at[0], outs, taps.w_at[1], w->extents[1]);
-	for (int d = 0; d < count; d++) {
+	FOR (d, count) {
 		struct phases phases = phases_of(window, d, true);
 		int64_t own = first_tap(window, d, phase[d]), dilation = window->dilation[d];
 		if (own < 0)
@@ -471,7 +471,7 @@ static void define_each_phase(struct definer *definer, const struct convolution 
 	struct range ranges[MAX_RANK];
 	sum_at[0] = VAR(0, extents[0]);
 	sum_at[count + 1] = VAR(1, extents[1]);
-	for (int d = 0; d < count; d++) {
+	FOR (d, count) {
 		int64_t stride = window->stride[d];
 		over[rank] = places.count[d];
 		const struct index *from = PLUS(at[2 + d], places.from_first ? 0 : window->before[d] % stride);
@@ -485,7 +485,7 @@ static void define_each_phase(struct definer *definer, const struct convolution 
 	for (int d = count - 1; d >= 0;) {
 		struct definition *sum = phase_sum(definer, conv, phase, &places, w, extents[1]);
 		const struct expr *own = sum ? LOAD(sum, sum_at) : none;
-		for (int k = 0; k < count; k++)
+		FOR (k, count)
 			ranges[k].to = (ranges[k].from = first_result(window, &places, k, phase[k])) + 1;
 		all = all ? SELECT(ranges, count, own, all) : own;
 		for (d = count - 1; d >= 0 && ++phase[d] == window->stride[d]; d--)
@@ -509,7 +509,7 @@ static void define_taps(struct definer *definer, const struct convolution *conv,
 	taps.w_at[1] = VAR(rank + count, w->extents[1]);
 	taps.x_at[0] = at[0];
 	taps.x_at[1] = channel_of(arena, conv, at[1], extents[1], taps.w_at[1], w->extents[1]);
-	for (int d = 0; d < count; d++) {
+	FOR (d, count) {
 		struct phases phases = phases_of(window, d, false);
 		int64_t stride = window->stride[d], dilation = window->dilation[d];
 		taps.reduced[d] = phases.taps;
@@ -538,7 +538,7 @@ static void define_taps(struct definer *definer, const struct convolution *conv,
 static bool is_one_place(const struct convolution *conv, const struct definition *x)
 {
 	bool one = conv->group == 1;
-	for (int d = 0; d < conv->window.count; d++)
+	FOR (d, conv->window.count)
 		one &= x->extents[2 + d] == 1 && conv->window.dilation[d] == 1 && conv->window.before[d] >= 0
 		        && conv->window.before[d] + conv->window.out[d] <= conv->window.kernel[d];
 	return one && definition_elements(x) > 0;
@@ -554,7 +554,7 @@ static void define_one_place(struct definer *definer, const struct convolution *
 	x_at[0] = VAR(0, over[0]);
 	x_at[1] = w_at[0] = VAR(2, x->extents[1]);
 	UNFLATTEN(column, w->rank - 1, w->extents + 1, w_at + 1);
-	for (int d = 0; d < conv->window.count; d++)
+	FOR (d, conv->window.count)
 		x_at[2 + d] = CONSTANT(0);
 	struct definition *each = NULL;
 	if (bias) {
@@ -565,7 +565,7 @@ static void define_one_place(struct definer *definer, const struct convolution *
 	        each ? LOAD(each, &column) : NULL, MUL(LOAD(x, x_at), LOAD(w, w_at)));
 	mark_batch(sum, 1);
 	w_at[1] = at[1];
-	for (int d = 0; d < conv->window.count; d++)
+	FOR (d, conv->window.count)
 		w_at[2 + d] = PLUS(at[2 + d], conv->window.before[d]);
 	const struct index *own[] = { at[0], FLATTEN(w->rank - 1, w_at + 1, w->extents + 1) };
 	OUT(0, LOAD(sum, own));
@@ -623,9 +623,9 @@ static void infer_product(struct node *node, enum dtype type, int bias)
 	struct dim k = a->dims[a->rank - 1], l = b->dims[m.b_vector ? 0 : b->rank - 2];
 	if (dim_is_known(k) && dim_is_known(l) && k.extent != l.extent)
 		node_invalid(node, "rows of %" PRId64 " against columns of %" PRId64, k.extent, l.extent);
-	for (int d = 0; d < (batch[0].rank = m.a_batch); d++)
+	FOR (d, batch[0].rank = m.a_batch)
 		batch[0].dims[d] = a->dims[d];
-	for (int d = 0; d < (batch[1].rank = m.b_batch); d++)
+	FOR (d, batch[1].rank = m.b_batch)
 		batch[1].dims[d] = b->dims[d];
 	int rank = infer_broadcast(node, 2, both, dims);
 	if (!m.a_vector)
@@ -653,9 +653,9 @@ static void define_product(struct definer *definer, struct definition *bias, str
 	int64_t extents[MAX_RANK], terms = a->extents[a->rank - 1];
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct index *k = VAR(rank, terms);
-	for (int d = 0; d < m.a_batch; d++)
+	FOR (d, m.a_batch)
 		a_at[d] = at[m.batch - m.a_batch + d];
-	for (int d = 0; d < m.b_batch; d++)
+	FOR (d, m.b_batch)
 		b_at[d] = at[m.batch - m.b_batch + d];
 	if (!m.a_vector)
 		a_at[a->rank - 2] = at[m.batch];

@@ -116,7 +116,7 @@ struct tensor **holder_expand(struct holder *h, int ins, struct tensor **in, str
 		h->graph->guard = guard;
 	const struct graph *body = h->expansion.body;
 	struct tensor **out = arena_new_array(h->arena, struct tensor *, body->outputs.count + 1);
-	for (size_t k = 0; k < body->outputs.count; k++)
+	FOR_ALL (k, body->outputs)
 		out[k] = graph_tensor_fresh(h->graph, body->outputs.at[k]->name);
 	size_t from = h->graph->nodes.count;
 	graph_expand(&h->expansion, ins, in, (int)body->outputs.count, out);
@@ -149,12 +149,12 @@ static bool is_steady(const struct node *node, const struct graph *body)
 {
 	if (node_is_random(node))
 		return false;
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		const struct tensor *in = node->in[i];
 		if (in && in->graph == body && !in->data && !(in->producer && in->producer->mark))
 			return false;
 	}
-	for (int i = 0; i < node->attribute_count; i++) {
+	FOR (i, node->attribute_count) {
 		const struct attribute *a = &node->attributes[i];
 		if (a->g && !graph_is_steady(a->g, body))
 			return false;
@@ -167,10 +167,10 @@ static bool is_steady(const struct node *node, const struct graph *body)
 
 static bool graph_is_steady(const struct graph *graph, const struct graph *body)
 {
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		if (!is_steady(graph->nodes.at[i], body))
 			return false;
-	for (size_t i = 0; i < graph->outputs.count; i++) {
+	FOR_ALL (i, graph->outputs) {
 		const struct tensor *out = graph->outputs.at[i];
 		if (out->graph == body && !out->data && !(out->producer && out->producer->mark))
 			return false;
@@ -182,7 +182,7 @@ void holder_find_steady(struct holder *h)
 {
 	const struct graph *body = h->expansion.body;
 	bool *once = arena_new_array(h->arena, bool, body->nodes.count + 1);
-	for (size_t i = 0; i < body->nodes.count; i++)
+	FOR_ALL (i, body->nodes)
 		body->nodes.at[i]->mark = once[i] = is_steady(body->nodes.at[i], body);
 	h->expansion.once = once;
 }

@@ -5,13 +5,13 @@
 static size_t uses_in(const struct graph *graph, const struct tensor *tensor)
 {
 	size_t uses = 0;
-	for (size_t k = 0; k < graph->outputs.count; k++)
+	FOR_ALL (k, graph->outputs)
 		uses += graph->outputs.at[k] == tensor;
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		const struct node *node = graph->nodes.at[i];
-		for (int k = 0; k < node->ins; k++)
+		FOR (k, node->ins)
 			uses += node->in[k] == tensor;
-		for (int k = 0; k < node->attribute_count; k++) {
+		FOR (k, node->attribute_count) {
 			const struct attribute *a = &node->attributes[k];
 			if (a->g)
 				uses += uses_in(a->g, tensor);

@@ -35,9 +35,9 @@ typedef VECTOR(struct shaped) shaped_list;
 
 static void hide_extents(struct holder *h, const struct graph *body, shaped_list *hidden)
 {
-	for (size_t i = 0; i < body->nodes.count; i++) {
+	FOR_ALL (i, body->nodes) {
 		const struct node *node = body->nodes.at[i];
-		for (int k = 0; k < node->ins; k++) {
+		FOR (k, node->ins) {
 			const struct graph *of = h->graph;
 			while (of && node->in[k] && node->in[k]->graph != of)
 				of = of->outer;
@@ -46,10 +46,10 @@ static void hide_extents(struct holder *h, const struct graph *body, shaped_list
 			struct shaped one = { .tensor = node->in[k] };
 			memcpy(one.dims, node->in[k]->dims, sizeof one.dims);
 			push(h->arena, hidden, one);
-			for (int d = 0; d < node->in[k]->rank; d++)
+			FOR (d, node->in[k]->rank)
 				node->in[k]->dims[d] = dim_unknown;
 		}
-		for (int k = 0; k < node->attribute_count; k++) {
+		FOR (k, node->attribute_count) {
 			if (node->attributes[k].g)
 				hide_extents(h, node->attributes[k].g, hidden);
 			for (size_t g = 0; node->attributes[k].graphs && g < node->attributes[k].count; g++)
@@ -83,7 +83,7 @@ static void hand_out_one(struct holder *h, struct tensor *const *out, bool yes, 
 	const struct attribute attributes[] = { { .name = "yes", .kind = ATTRIBUTE_INT, .i = yes },
 		{ .name = "why", .kind = ATTRIBUTE_STRING, .s = { why, strlen(why) } } };
 	warn(h->graph->build, h->node->where, "%s; a call that chooses it ends with a status", why);
-	for (int k = 0; k < h->node->outs; k++) {
+	FOR (k, h->node->outs) {
 		if (!h->node->out[k])
 			continue;
 		if (out[k]->form)
@@ -119,21 +119,21 @@ bool expand_if(struct bodies *bodies, struct node *node, const struct op *op)
 	(void)op;
 	infer_counts(node, 1, 1, ANY);
 	control_want_truth(node, 0);
-	for (int b = 0; b < 2; b++)
+	FOR (b, 2)
 		control_want_graph(node, branches[b], control_graph(node, branches[b]), 0, (size_t)node->outs, false);
 	if (node->in[0]->data) {
 		bool yes = tensor_int(node->in[0], 0) != 0;
 		h.expansion.body = control_graph(node, branches[yes]);
 		out[yes] = holder_expand(&h, 0, NULL, NULL, yes);
-		for (int k = 0; k < node->outs; k++)
+		FOR (k, node->outs)
 			holder_out(&h, k, out[yes][k]);
 		return true;
 	}
-	for (int b = 0; b < 2; b++) {
+	FOR (b, 2) {
 		h.expansion.body = control_graph(node, branches[b]);
 		out[b] = try_branch(&h, b, false, &why[b]);
 	}
-	for (int b = 0; b < 2; b++) {
+	FOR (b, 2) {
 		h.expansion.body = control_graph(node, branches[b]);
 		if (why[b] && (why[!b] || !is_of_shapes(&h, b)))
 			fail(node->graph->build, EXIT_INVALID, NULL, "%s", why[b]);

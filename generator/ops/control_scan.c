@@ -13,7 +13,7 @@ static struct tensor *without(struct holder *h, const struct tensor *of, int64_t
 	struct tensor *tensor = graph_tensor_fresh(h->graph, of->name);
 	tensor->type = of->type;
 	tensor->rank = of->rank - 1;
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		tensor->dims[d] = of->dims[d < axis ? d : d + 1];
 	return tensor;
 }
@@ -42,7 +42,7 @@ static const int64_t *numbers_of(const struct scan *scan, const char *name, int 
 static const int64_t *directions_of(const struct scan *scan, const char *name, int count)
 {
 	const int64_t *at = numbers_of(scan, name, count);
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		if (at[i] != 0 && at[i] != 1)
 			node_fail(scan->h.node, EXIT_INVALID,
 			        "%s has a %" PRId64 ", 0 (forward) and 1 (backward) are right", name, at[i]);
@@ -56,7 +56,7 @@ static struct tensor *with_axis(struct holder *h, struct tensor *tensor, int64_t
 	int rank = tensor->rank, at = 0;
 	if (from == to)
 		return tensor;
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		perm[d] = d == to ? from : at + (at >= from), at += d != to;
 	const struct attribute order = { .name = "perm", .kind = ATTRIBUTE_INTS, .count = (size_t)rank, .ints = perm };
 	return bodies_add(h->bodies, h->graph, h->node, "", "Transpose", 1, &tensor, 1, &order, NULL);
@@ -76,21 +76,21 @@ static bool repeat_scan(struct repeating *r, void *user)
 	struct tensor **now = arena_new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins) + 1);
 	if (scan->rounds < 2 || scan->rounds > REPEATED_MOST)
 		return false;
-	for (int i = 0; i < scan->states; i++) {
+	FOR (i, scan->states) {
 		holder_want_fit(h, (size_t)i, s->state[i]);
 		now[i] = repeat_in(r, s->state[i], REPEAT_CARRIED, false);
 	}
-	for (int i = 0; i < scan->ins; i++) {
+	FOR (i, scan->ins) {
 		now[scan->states + i] =
 		        repeat_in(r, with_axis(h, s->from[i], scan->in_axis[i], 0), REPEAT_SLICED, scan->in_back[i]);
 		holder_want_fit(h, (size_t)(scan->states + i), now[scan->states + i]);
 	}
 	struct tensor **out = holder_expand(&in, scan->states + scan->ins, now, NULL, true);
-	for (int i = 0; i < scan->states + scan->outs; i++)
+	FOR (i, scan->states + scan->outs)
 		repeat_out(r, out[i], i < scan->states ? now[i] : NULL,
 		        i >= scan->states && scan->out_back[i - scan->states]);
 	struct tensor **results = repeat_node(r, scan->rounds, NULL);
-	for (int k = 0; k < scan->outs; k++)
+	FOR (k, scan->outs)
 		s->out[k] = with_axis(h, results[scan->states + k], 0,
 		        node_axis(h->node, scan->out_axis[k], out[scan->states + k]->rank + 1));
 	memcpy(s->state, results, (size_t)scan->states * sizeof *s->state);
@@ -111,24 +111,24 @@ static struct tensor **scanned(struct scan *scan, struct tensor **state, struct 
 	size_t parts = (size_t)(scan->rounds + 1);
 	struct tensor ***part = arena_new_array(h->arena, struct tensor **, (size_t)scan->outs + 1),
 	              **now = arena_new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins));
-	for (int k = 0; k < scan->outs; k++)
+	FOR (k, scan->outs)
 		part[k] = arena_new_array(h->arena, struct tensor *, parts);
 	memcpy(now, state, (size_t)scan->states * sizeof *now);
 	for (int64_t t = 0; t < (scan->rounds ? scan->rounds : 1); t++) {
-		for (int i = 0; i < scan->ins; i++) {
+		FOR (i, scan->ins) {
 			now[scan->states + i] = scan->rounds
 			        ? element(h, from[i], scan->in_axis[i], scan->in_back[i] ? scan->rounds - 1 - t : t)
 			        : without(h, from[i], scan->in_axis[i]);
 			holder_want_fit(h, (size_t)(scan->states + i), now[scan->states + i]);
 		}
-		for (int i = 0; i < scan->states; i++)
+		FOR (i, scan->states)
 			holder_want_fit(h, (size_t)i, now[i]);
 		if (!scan->rounds) { /* for its shapes alone */
 			last = holder_expand_none(h, scan->states + scan->ins, now);
 			break;
 		}
 		last = holder_expand(h, scan->states + scan->ins, now, NULL, true);
-		for (int i = 0; i < scan->states; i++) {
+		FOR (i, scan->states) {
 			if (types_differ(now[i], last[i]) || ranks_differ(now[i], last[i])
 			        || extents_differ(now[i], last[i]))
 				node_fail(h->node, EXIT_INVALID, "the body is given %s as %s and hands on %s",
@@ -136,10 +136,10 @@ static struct tensor **scanned(struct scan *scan, struct tensor **state, struct 
 				        holder_described(h, last[i]));
 			now[i] = last[i];
 		}
-		for (int k = 0; k < scan->outs; k++)
+		FOR (k, scan->outs)
 			part[k][scan->out_back[k] ? scan->rounds - 1 - t : t] = last[scan->states + k];
 	}
-	for (int k = 0; k < scan->outs; k++) {
+	FOR (k, scan->outs) {
 		const struct tensor *one = last[scan->states + k];
 		if (one->rank < 0)
 			node_unsupported(h->node, "the shape of output %s of the body depends on data", one->name);
@@ -158,7 +158,7 @@ static void scan_batches(struct scan *scan, struct tensor *const *in)
 	int tensors = scan->states + scan->ins, results = scan->states + scan->outs;
 	struct tensor ***parts = arena_new_array(h->arena, struct tensor **, (size_t)results),
 	              **now = arena_new_array(h->arena, struct tensor *, (size_t)tensors);
-	for (int i = 0; i < tensors; i++)
+	FOR (i, tensors)
 		if (in[i]->dims[0].extent != batch)
 			node_invalid(h->node, "%s has %" PRId64 " batches, %s has %" PRId64, in[0]->name, batch,
 			        in[i]->name, in[i]->dims[0].extent);
@@ -166,16 +166,16 @@ static void scan_batches(struct scan *scan, struct tensor *const *in)
 		node_limit(h->node,
 		        "%" PRId64 " batches of %" PRId64 " rounds, more than 0 and at most %d in all are supported",
 		        batch, scan->rounds, ROUNDS_MOST);
-	for (int k = 0; k < results; k++)
+	FOR (k, results)
 		parts[k] = arena_new_array(h->arena, struct tensor *, (size_t)batch);
 	for (int64_t b = 0; b < batch; b++) {
-		for (int i = 0; i < tensors; i++)
+		FOR (i, tensors)
 			now[i] = element(h, in[i], 0, b);
 		struct tensor **outs = scanned(scan, now, now + scan->states);
-		for (int k = 0; k < results; k++)
+		FOR (k, results)
 			parts[k][b] = k < scan->states ? now[k] : outs[k - scan->states];
 	}
-	for (int k = 0; k < results; k++)
+	FOR (k, results)
 		if (node_has_out(h->node, k))
 			holder_out(h, k, holder_stack(h, batch, parts[k], 0));
 }
@@ -209,7 +209,7 @@ bool expand_scan(struct bodies *bodies, struct node *node, const struct op *op)
 	if (node->outs > scan.states + scan.outs)
 		node_invalid(node, " has %d outputs, the body makes %d", node->outs, scan.states + scan.outs);
 	struct tensor **in = node->in + batches;
-	for (int i = 0; i < scan.states + scan.ins; i++) {
+	FOR (i, scan.states + scan.ins) {
 		if (!in[i])
 			node_invalid(node, " lacks input %d", i + batches);
 		if (in[i]->rank >= 0 && in[i]->rank < batches)
@@ -222,7 +222,7 @@ bool expand_scan(struct bodies *bodies, struct node *node, const struct op *op)
 	scan.in_back = directions_of(&scan, batches ? "directions" : "scan_input_directions", scan.ins);
 	scan.out_axis = numbers_of(&scan, "scan_output_axes", scan.outs);
 	scan.out_back = directions_of(&scan, "scan_output_directions", scan.outs);
-	for (int i = 0; i < scan.ins; i++) {
+	FOR (i, scan.ins) {
 		const struct tensor *from = in[scan.states + i];
 		scan.in_axis[i] = node_axis(node, axes[i] + (batches && axes[i] >= 0 ? batches : 0), from->rank);
 		int64_t extent = from->dims[scan.in_axis[i]].extent;
@@ -244,7 +244,7 @@ bool expand_scan(struct bodies *bodies, struct node *node, const struct op *op)
 		struct tensor **state = arena_new_array(h->arena, struct tensor *, (size_t)scan.states + 1);
 		memcpy(state, in, (size_t)scan.states * sizeof *state);
 		struct tensor **outs = scanned(&scan, state, in + scan.states);
-		for (int k = 0; k < scan.states + scan.outs; k++)
+		FOR (k, scan.states + scan.outs)
 			if (node_has_out(node, k))
 				holder_out(h, k, k < scan.states ? state[k] : outs[k - scan.states]);
 	}

@@ -56,7 +56,7 @@ void define_counted(struct definer *definer)
 	        definer, node->out[0]->name, x->rank, extents, there_or(definer, x, at, node->in[1], axis, value));
 	GIVE(0, there);
 	there->ends[axis] = definer_count(definer, node_in(node, 3));
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		if (d != axis && counts_are_put(node->in[0], d))
 			there->ends[d] = x->ends[d];
 }
@@ -75,7 +75,7 @@ static struct tensor *put_before(const struct node *node, const struct tensor *x
         const struct tensor *element, const struct tensor *end)
 {
 	const struct graph *graph = node->graph;
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		const struct node *made = graph->nodes.at[i];
 		if (!strcmp(made->type, "Counted") && !strcmp(made->domain, "ingot") && made->guard == graph->guard
 		        && made->in[0] == x && made->in[1] == x->dims[axis].count && node_in(made, 2) == element
@@ -129,14 +129,14 @@ void infer_counted_all(struct node *node)
 	infer_made(node);
 	infer_counts(node, 1, 1, 1);
 	const struct tensor *x = node->in[0];
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		dims[d] = x->dims[d].count ? dim_of(x->dims[d].extent) : x->dims[d];
 	infer_output(node, 0, x->type, x->rank, dims);
 }
 
 void come_padded(struct node *node)
 {
-	for (int d = 0; d < node->in[0]->rank; d++)
+	FOR (d, node->in[0]->rank)
 		if (node->in[0]->dims[d].count)
 			counts_put_number(node, 0, d, attribute_float(node, "value"));
 }
@@ -197,7 +197,7 @@ void counts_agree(struct node *node, int i, int axis, struct tensor *count, int6
 static struct dim simplest_beside(const struct node *node, int back, int but)
 {
 	struct dim simplest = { 0 };
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		int d = node->in[i] ? node->in[i]->rank - back : -1;
 		if (d < 0 || d == but || !node->in[i]->dims[d].count)
 			continue;

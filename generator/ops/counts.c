@@ -15,7 +15,7 @@ const struct tensor *tensor_counted(const struct tensor *tensor)
 bool tensor_lies_in_bounds(const struct tensor *tensor)
 {
 	bool outermost = true;
-	for (int d = 0; d < tensor->rank; d++) {
+	FOR (d, tensor->rank) {
 		if (tensor->dims[d].count && !outermost)
 			return false;
 		outermost &= tensor->dims[d].extent == 1;
@@ -37,7 +37,7 @@ NORETURN void counts_refuse(const struct node *node, const struct tensor *tensor
 
 const struct tensor *counts_first(const struct node *node)
 {
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		if (tensor_counted(node->in[i]))
 			return node->in[i];
 	return NULL;
@@ -53,7 +53,7 @@ static void give_one(const struct node *node, struct tensor *out, int d, struct 
 
 void counts_give(const struct node *node, int d, struct tensor *count)
 {
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		if (node->out[i] && d < node->out[i]->rank)
 			give_one(node, node->out[i], d, count);
 }
@@ -70,11 +70,11 @@ void counts_want_padded(const struct node *node, int i, int from, int to)
  * `less`: how many dims at their end are no part of it. */
 void counts_broadcast(const struct node *node, int inputs, int rank, int less)
 {
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		struct tensor *count = NULL;
 		const struct tensor *whose = NULL;
-		for (int pass = 0; pass < 2; pass++)
-			for (int i = 0; i < inputs; i++) {
+		FOR (pass, 2)
+			FOR (i, inputs) {
 				const struct tensor *in = node->in[i];
 				int own = in ? d - (rank - (in->rank - less)) : -1;
 				if (own < 0)
@@ -95,7 +95,7 @@ void counts_broadcast(const struct node *node, int inputs, int rank, int less)
 /* All of the first input's, but for one that is another, or none: -1. */
 void counts_like_first(const struct node *node, int but)
 {
-	for (int d = 0; d < node->in[0]->rank; d++)
+	FOR (d, node->in[0]->rank)
 		if (d != but)
 			counts_give(node, d, node->in[0]->dims[d].count);
 }
@@ -112,14 +112,14 @@ void counts_want_first(const struct node *node)
 void counts_move(const struct node *node)
 {
 	int in = 0;
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		for (int d = 0; node->in[i] && d < node->in[i]->rank; d++)
 			in += node->in[i]->dims[d].count != NULL;
 	for (int i = 0, out; i < node->outs; i++) {
 		if (!node->out[i])
 			continue;
 		out = 0;
-		for (int d = 0; d < node->out[i]->rank; d++)
+		FOR (d, node->out[i]->rank)
 			out += node->out[i]->dims[d].count != NULL;
 		if (in != out)
 			counts_refuse(node, counts_first(node));
@@ -187,7 +187,7 @@ bool counts_come(struct node *node, const struct op *op)
 		counts_refuse(node, counted);
 	if (lacks_inputs(node, row->least))
 		return true;
-	for (int i = 0; i < node->ins; i++) /* nothing is said of what comes beside */
+	FOR (i, node->ins) /* nothing is said of what comes beside */
 		if (node->in[i] && node->in[i]->rank < 0)
 			counts_refuse(node, counted);
 	row->come(node);

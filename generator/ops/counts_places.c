@@ -5,7 +5,7 @@
 /* ---- indices: of what is not there, 0 ---- */
 void counts_put_zeros(struct node *node, int i)
 {
-	for (int d = 0; d < node->in[i]->rank; d++)
+	FOR (d, node->in[i]->rank)
 		if (node->in[i]->dims[d].count)
 			counts_put_number(node, i, d, 0);
 }
@@ -16,9 +16,9 @@ void go_gather(const struct node *node)
 {
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	int n = 0, axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
-	for (int d = 0; d < axis; d++)
+	FOR (d, axis)
 		counts_give(node, n++, x->dims[d].count);
-	for (int d = 0; d < at->rank; d++)
+	FOR (d, at->rank)
 		counts_give(node, n++, at->dims[d].count);
 	for (int d = axis + 1; d < x->rank; d++)
 		counts_give(node, n++, x->dims[d].count);
@@ -48,7 +48,7 @@ void come_gather_elements(struct node *node)
 {
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	int axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		if (d != axis && x->dims[d].count != at->dims[d].count)
 			counts_refuse(node, counts_first(node));
 	counts_put_zeros(node, 1);
@@ -56,7 +56,7 @@ void come_gather_elements(struct node *node)
 
 void go_gather_elements(const struct node *node)
 {
-	for (int d = 0; d < node->in[1]->rank; d++)
+	FOR (d, node->in[1]->rank)
 		counts_give(node, d, node->in[1]->dims[d].count);
 }
 
@@ -75,7 +75,7 @@ void go_gather_nd(const struct node *node)
 {
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	int n = 0;
-	for (int d = 0; d < at->rank - 1; d++)
+	FOR (d, at->rank - 1)
 		counts_give(node, n++, at->dims[d].count);
 	for (int d = (int)attribute_int(node, "batch_dims") + (int)at->dims[at->rank - 1].extent; d < x->rank; d++)
 		counts_give(node, n++, x->dims[d].count);
@@ -91,7 +91,7 @@ void come_one_hot(struct node *node)
 void go_one_hot(const struct node *node)
 {
 	int rank = node->in[0]->rank, axis = (int)node_axis(node, attribute_int(node, "axis"), rank + 1);
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		counts_give(node, d + (d >= axis), node->in[0]->dims[d].count);
 }
 
@@ -121,7 +121,7 @@ void come_scatter_nd(struct node *node)
 	int rows = at->rank - 1;
 	if (rows < 0 || at->dims[rows].count)
 		counts_refuse(node, counts_first(node));
-	for (int d = 0; d < node->in[2]->rank; d++) {
+	FOR (d, node->in[2]->rank) {
 		int own = d < rows ? -1 : d - rows + (int)at->dims[rows].extent;
 		if (d < rows || own < x->rank)
 			want_equal(node, 2, d, d < rows ? &at->dims[d] : &x->dims[own]);

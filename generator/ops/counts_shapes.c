@@ -23,7 +23,7 @@ bool reshape_stays(const struct tensor *x, const struct tensor *y)
 			return false;
 		counted++;
 	}
-	for (int d = 0; d < y->rank; d++)
+	FOR (d, y->rank)
 		counted -= y->dims[d].count != NULL;
 	return counted == 0;
 }
@@ -74,7 +74,7 @@ void go_reshape(const struct node *node)
 		return;
 	if (!shape || !tensor_is_known(y))
 		counts_refuse(node, counts_first(node));
-	for (int d = 0; d < y->rank; d++) {
+	FOR (d, y->rank) {
 		if (size_is(shape[d], -1)) {
 			left = d;
 			continue;
@@ -99,7 +99,7 @@ void go_expand(const struct node *node)
 		return;
 	if (!shape)
 		counts_refuse(node, counts_first(node));
-	for (int d = 0; d < y->rank; d++) {
+	FOR (d, y->rank) {
 		int own = d - y->rank + x->rank, said = d - y->rank + (int)count;
 		struct tensor *have = own < 0 ? size_number(node, 1) : size_of_dim(node, &x->dims[own]),
 		              *size = said < 0 ? size_number(node, 1) : shape[said];
@@ -124,7 +124,7 @@ void go_flatten(const struct node *node)
 static struct tensor *together(const struct node *node, int axis)
 {
 	struct tensor *sum = size_number(node, 0);
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		sum = size_sum(node, sum, size_of_dim(node, &node->in[i]->dims[axis]));
 	return sum->data ? NULL : sum;
 }
@@ -133,7 +133,7 @@ static struct tensor *together(const struct node *node, int axis)
 void come_concat(struct node *node)
 {
 	int rank = node->in[0]->rank, axis = rank > 0 ? (int)node_axis(node, node_int(node, "axis", 1), rank) : 0;
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		for (int k = 0; k < node->ins && d != axis; k++) {
 			struct dim known = node->in[k]->dims[d];
 			for (int i = 0; dim_is_known(known) && !known.count && i < node->ins; i++)
@@ -149,11 +149,11 @@ void go_concat(const struct node *node)
 	int axis = (int)node_axis(node, node_int(node, "axis", 1), first->rank);
 	if (!dim_is_known(out->dims[axis]))
 		counts_refuse(node, counts_first(node));
-	for (int i = 0; i < node->ins; i++)
-		for (int d = 0; d < first->rank; d++)
+	FOR (i, node->ins)
+		FOR (d, first->rank)
 			if (d != axis && node->in[i]->dims[d].count != first->dims[d].count)
 				counts_refuse(node, counts_first(node));
-	for (int d = 0; d < first->rank; d++)
+	FOR (d, first->rank)
 		counts_give(node, d, d == axis ? together(node, d) : first->dims[d].count);
 }
 
@@ -165,7 +165,7 @@ void come_pad(struct node *node)
 	float fill;
 	if (counts_first(node) != x || !pad_of_counted(node, before, after, &fill))
 		counts_refuse(node, counts_first(node));
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		if (x->dims[d].count && after[d] > 0 && !isnan(fill))
 			counts_put_number(node, 0, d, fill);
 }
@@ -178,7 +178,7 @@ void go_pad(const struct node *node)
 	if (pad_has_sizes(node)) /* inference has said the dims */
 		return;
 	pad_of_counted(node, before, after, &fill);
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		if (x->dims[d].count && (before[d] || after[d]))
 			counts_give(node, d,
 			        size_not_below_zero(node, size_plus(node, x->dims[d].count, before[d] + after[d])));
@@ -193,7 +193,7 @@ void come_resize(struct node *node)
 
 void go_resize(const struct node *node)
 {
-	for (int d = 0; d < node->out[0]->rank; d++)
+	FOR (d, node->out[0]->rank)
 		counts_give(node, d, node->in[0]->dims[d].count ? resize_size(node, d) : NULL);
 }
 

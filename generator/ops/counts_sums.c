@@ -85,9 +85,9 @@ void come_scaled(struct node *node)
 void come_einsum(struct node *node)
 {
 	int labels[MAX_RANK], rank;
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		rank = einsum_labels(node, i, labels);
-		for (int d = 0; d < rank; d++) {
+		FOR (d, rank) {
 			if (!einsum_agrees(node, labels[d]))
 				counts_refuse(node, counts_first(node));
 			if (node->in[i]->dims[d].count && !einsum_keeps(node, labels[d]))
@@ -99,7 +99,7 @@ void come_einsum(struct node *node)
 void go_einsum(const struct node *node)
 {
 	int labels[MAX_RANK], rank = einsum_labels(node, -1, labels);
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		counts_give(node, d, einsum_count(node, labels[d]));
 }
 
@@ -111,7 +111,7 @@ void come_recurrent(struct node *node)
 	int first = attribute_int(node, "layout") != 0;
 	struct tensor *lengths = node_in(node, 4), *steps = x->rank == 3 ? x->dims[first].count : NULL,
 	              *batch = x->rank == 3 ? x->dims[!first].count : NULL;
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		for (int d = 0; node->in[i] && d < node->in[i]->rank; d++) {
 			bool is_batch = i == 4 || ((i == 0 || i == 5 || i == 6) && d == !first);
 			struct tensor *count = node->in[i]->dims[d].count;
@@ -143,7 +143,7 @@ void come_softmax(struct node *node)
 
 void come_layer_normalization(struct node *node)
 {
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		if (node->in[i])
 			counts_want_padded(node, i,
 			        i ? 0 : (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank),
@@ -182,7 +182,7 @@ void go_reduce(const struct node *node)
 	bool reduced[MAX_RANK], keep = node_int(node, "keepdims", 1) != 0;
 	int out = 0;
 	reduced_axes(node, reduced);
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		if (!reduced[d] || keep)
 			counts_give(node, out++, reduced[d] ? NULL : x->dims[d].count);
 }

@@ -53,7 +53,7 @@ static void known_extents(struct definer *definer, const struct tensor *tensor, 
 {
 	if (tensor->type == DTYPE_NONE || tensor->rank < 0)
 		fail(definer->build, EXIT_UNSUPPORTED, where, "type or rank of %s is not known", tensor->name);
-	for (int d = 0; d < tensor->rank; d++) {
+	FOR (d, tensor->rank) {
 		extents[d] = tensor->dims[d].extent;
 		if (extents[d] < 0 && tensor->dims[d].symbol && graph_asked(tensor->graph, tensor->dims[d].symbol))
 			fail(definer->build, EXIT_UNSUPPORTED, where,
@@ -237,7 +237,7 @@ int definer_shape(struct definer *definer, int i, int64_t *extents, const struct
 
 const char *definer_name(struct definer *definer, const char *part)
 {
-	for (int i = 0; i < definer->node->outs; i++)
+	FOR (i, definer->node->outs)
 		if (definer->node->out[i])
 			return FORMAT("%s_%s", definer->node->out[i]->name, part);
 	return part;
@@ -247,7 +247,7 @@ const char *definer_name(struct definer *definer, const char *part)
 static const struct expr *body_or_zero(
         struct definer *definer, int rank, const int64_t *extents, const struct expr *body)
 {
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		if (extents[d] == 0)
 			return NUMBER(body->type, 0);
 	return body;
@@ -287,7 +287,7 @@ struct definition *definer_map(
 struct definition *definer_as(struct definer *definer, struct definition *of, enum dtype type)
 {
 	const struct index *at[MAX_RANK];
-	for (int d = 0; d < of->rank; d++)
+	FOR (d, of->rank)
 		at[d] = VAR(d, of->extents[d]);
 	return of->type == type ? of : PART(dtypes[type].text, of->rank, of->extents, CAST(type, LOAD(of, at)));
 }
@@ -301,7 +301,7 @@ static struct definition *no_terms(struct definer *definer, const char *name, in
 		[REDUCE_MIN] = INFINITY,
 		[REDUCE_PROD] = 1,
 		[REDUCE_LAST] = 0 };
-	for (int d = 0; d < reduced; d++)
+	FOR (d, reduced)
 		if (reduced_extents[d] == 0)
 			return definer_map(definer, name, rank, extents, start ? start : NUMBER(type, nothing[reduce]));
 	return NULL;
@@ -334,7 +334,7 @@ static struct definition *first_of_all(struct definer *definer, const char *name
 	const struct expr *k = CAST(type, POSITION(VAR(rank, n))), *other = WHOLE(type, n - 1), *count = WHOLE(type, n),
 	                  *value;
 	bool floats = dtypes[key->type].class == CLASS_FLOAT;
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		at[d] = VAR(d, extents[d]);
 	struct definition *extreme =
 	        REDUCTION("extreme", rank, extents, down ? REDUCE_MAX : REDUCE_MIN, 1, &n, NULL, key);
@@ -356,7 +356,7 @@ struct definition *definer_order(struct definer *definer, const char *name, int 
         int64_t terms, const struct expr *key, const struct expr *const *choice)
 {
 	struct definition *definition;
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		if (extents[d] == 0 || terms == 0)
 			return definer_map(definer, name, rank, extents, WHOLE(DTYPE_I64, 0));
 	if (extents[rank - 1] == 1 && !choice)
@@ -415,7 +415,7 @@ void definer_out_map(struct definer *definer, int i, const struct expr *body)
 const struct expr *definer_load(struct definer *definer, struct definition *of, int rank, const struct index *const *at)
 {
 	const struct index *own[MAX_RANK];
-	for (int d = 0; d < of->rank; d++) {
+	FOR (d, of->rank) {
 		assert(of->extents[d] == 1 || d >= of->rank - rank);
 		own[d] = of->extents[d] == 1 ? CONSTANT(0) : at[rank - of->rank + d];
 	}
@@ -515,7 +515,7 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 	struct range ranges[MAX_RANK];
 	int64_t extents[MAX_RANK], elements = 1;
 	int count = 0;
-	for (int d = 0; d < tensor->rank; d++) {
+	FOR (d, tensor->rank) {
 		extents[d] = tensor->dims[d].extent;
 		elements *= extents[d];
 		at[d] = VAR(d, extents[d]);
@@ -579,7 +579,7 @@ static struct definition *dense(struct definer *definer, struct definition *of, 
 	const struct index *at[MAX_RANK];
 	struct range ranges[MAX_RANK];
 	const int last = of->rank - 1;
-	for (int d = 0; d < of->rank; d++) {
+	FOR (d, of->rank) {
 		at[d] = VAR(d, of->extents[d]);
 		ranges[d] = (struct range){ SUM(at[d], SCALE(INDEX(actual[d], 0, of->extents[d]), -1)), -of->extents[d],
 			0 };
@@ -601,7 +601,7 @@ static void size_output(struct definer *definer, size_t i, const struct tensor *
 	const struct expr *actual[MAX_RANK], *body = I(0);
 	const int64_t rank = tensor->rank;
 	const struct index *k = VAR(0, rank);
-	for (int d = 0; d < tensor->rank; d++) {
+	FOR (d, tensor->rank) {
 		const struct tensor *count = tensor->dims[d].count;
 		actual[d] = count ? LOAD(definition_of(definer, count, where), NULL) : I(tensor->dims[d].extent);
 		body = d ? SELECT(&(struct range){ k, d, d + 1 }, 1, actual[d], body) : actual[d];
@@ -615,7 +615,7 @@ static void size_output(struct definer *definer, size_t i, const struct tensor *
 	const char *name = FORMAT("%s_dims", tensor->name);
 	while (graph_tensor(tensor->graph, name))
 		name = FORMAT("%s_", name);
-	for (int d = 0; d < tensor->rank; d++) {
+	FOR (d, tensor->rank) {
 		struct definition *size = definer_count(definer, tensor->dims[d].count);
 		program->outputs.at[i]->counts[d] = size && size->number < program->outputs.at[i]->number ? size : NULL;
 	}
@@ -637,7 +637,7 @@ static void compute_output(struct definer *definer, size_t i)
 		definition->is_output = true;
 		return;
 	}
-	for (int d = 0; d < definition->rank; d++)
+	FOR (d, definition->rank)
 		at[d] = VAR(d, definition->extents[d]);
 	definer->node = NULL;
 	program->outputs.at[i] = definer_map(
@@ -659,7 +659,7 @@ static void ask_fixed(struct definer *definer, const struct fixed *held)
 	const struct index *at[MAX_RANK];
 	const char *numbers = "";
 	int64_t elements = definition_elements(input);
-	for (int d = 0; d < input->rank; d++)
+	FOR (d, input->rank)
 		at[d] = VAR(d, input->extents[d]);
 	for (int64_t i = 0; i < elements && i < HELD_SHOWN; i++)
 		numbers = FORMAT("%s%s%lld", numbers, i ? ", " : "", (long long)tensor_int(held->value, (size_t)i));
@@ -677,28 +677,28 @@ struct program *define_graph(struct graph *graph)
 {
 	struct definer definer;
 	definer_begin(&definer, graph->build, graph->name);
-	for (size_t i = 0; i < graph->inputs.count; i++)
+	FOR_ALL (i, graph->inputs)
 		add_input(&definer, graph->inputs.at[i], graph->file);
-	for (size_t i = 0; i < graph->sizes.count; i++)
+	FOR_ALL (i, graph->sizes)
 		ask_size(&definer, &graph->sizes.at[i]);
-	for (size_t i = 0; i < graph->said.count; i++)
+	FOR_ALL (i, graph->said)
 		ask_size(&definer, &graph->said.at[i]);
-	for (size_t i = 0; i < graph->inputs.count; i++)
+	FOR_ALL (i, graph->inputs)
 		if (tensor_counted(graph->inputs.at[i]))
 			spread_input(&definer, graph->inputs.at[i], graph->file);
-	for (size_t i = 0; i < graph->fixed.count; i++)
+	FOR_ALL (i, graph->fixed)
 		ask_fixed(&definer, &graph->fixed.at[i]);
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		const struct op *op = op_of(graph->nodes.at[i]);
 		progress(graph->build, "define", i, graph->nodes.count, 0);
 		definer.node = graph->nodes.at[i];
 		op->define(&definer);
 	}
-	for (size_t i = 0; i < graph->outputs.count; i++)
+	FOR_ALL (i, graph->outputs)
 		add_output(&definer, graph->outputs.at[i], graph->file);
-	for (size_t i = 0; i < graph->outputs.count; i++)
+	FOR_ALL (i, graph->outputs)
 		size_output(&definer, i, graph->outputs.at[i], graph->file);
-	for (size_t i = 0; i < definer.program->outputs.count; i++)
+	FOR_ALL (i, definer.program->outputs)
 		compute_output(&definer, i);
 	program_remove_dead(definer.program);
 	program_fold(definer.program);
@@ -714,7 +714,7 @@ struct program *define_node(const struct node *node, const struct op *op)
 	definer_begin(&definer, node->graph->build, node->type);
 	definer.node = node;
 	op->define(&definer);
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		if (node->out[i])
 			add_output(&definer, node->out[i], node->where);
 	program_remove_dead(definer.program);

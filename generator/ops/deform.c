@@ -18,7 +18,7 @@ static void deform_of(const struct node *node, struct deform *f)
 		node_invalid(node, "%" PRId64 " input channels do not divide into %" PRId64 " offset groups", channels,
 		        f->offset_group);
 	f->taps = 1;
-	for (int d = 0; d < f->conv.window.count; d++) /* -1: not known */
+	FOR (d, f->conv.window.count) /* -1: not known */
 		f->taps = f->taps < 0 || f->conv.window.kernel[d] < 0 ? -1 : f->taps * f->conv.window.kernel[d];
 }
 
@@ -58,7 +58,7 @@ void infer_deform_conv(struct node *node)
 	infer_bias(node, 3, w->dims[0]);
 	dims[0] = x->dims[0];
 	dims[1] = w->dims[0];
-	for (int d = 0; d < f.conv.window.count; d++)
+	FOR (d, f.conv.window.count)
 		dims[2 + d] = f.conv.window.out[d] < 0 ? dim_unknown : dim_of(f.conv.window.out[d]);
 	infer_output(node, 0, type, x->rank, dims);
 }
@@ -81,7 +81,7 @@ static void around(struct definer *definer, const struct deform *f, struct defin
 	const struct index *at[MAX_RANK + 2] = { NULL }, *own[MAX_RANK];
 	extents[0] = x->extents[0];
 	extents[1] = f->offset_group;
-	for (int k = 0; k < count; k++) {
+	FOR (k, count) {
 		extents[2 + k] = f->conv.window.kernel[k];
 		extents[2 + count + k] = f->conv.window.out[k];
 	}
@@ -89,7 +89,7 @@ static void around(struct definer *definer, const struct deform *f, struct defin
 	VARS(at, rank, extents);
 	own[0] = at[0];
 	own[1] = PLUS(SCALE(SUM(SCALE(at[1], f->taps), tap_of(arena, f, at + 2)), count), d);
-	for (int k = 0; k < count; k++)
+	FOR (k, count)
 		own[2 + k] = at[2 + count + k];
 	const struct index *begin = PLUS(
 	        SUM(SCALE(at[2 + count + d], f->conv.window.stride[d]), SCALE(at[2 + d], f->conv.window.dilation[d])),
@@ -114,16 +114,16 @@ static struct definition *patches(struct definer *definer, const struct deform *
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	const struct index *at[MAX_RANK] = { NULL }, *own[MAX_RANK + 2], *x_at[MAX_RANK];
 	const struct expr *weight = NULL;
-	for (int k = 0; k < rank; k++)
+	FOR (k, rank)
 		extents[k] = k < 2      ? x->extents[k]
 		        : k < 2 + count ? f->conv.window.kernel[k - 2]
 		                        : f->conv.window.out[k - 2 - count];
-	for (int k = 0; k < rank; k++)
+	FOR (k, rank)
 		own[k] = at[k] = VAR(k, extents[k]);
 	own[1] = QUOTIENT(at[1], x->extents[1] / f->offset_group);
 	x_at[0] = at[0];
 	x_at[1] = at[1];
-	for (int d = 0; d < count; d++) {
+	FOR (d, count) {
 		reduced[d] = 2;
 		around(definer, f, x, offset, d, made);
 		own[rank] = VAR(rank + d, 2);
@@ -138,7 +138,7 @@ static struct definition *patches(struct definer *definer, const struct deform *
 	const struct index *m_at[MAX_RANK];
 	m_at[0] = at[0];
 	m_at[1] = SUM(SCALE(own[1], f->taps), tap_of(arena, f, at + 2));
-	for (int k = 0; k < count; k++)
+	FOR (k, count)
 		m_at[2 + k] = at[2 + count + k];
 	return PART("masked", rank, extents, MUL(LOAD(sum, at), LOAD(mask, m_at)));
 }
@@ -154,7 +154,7 @@ void define_deform_conv(struct definer *definer)
 	SHAPE(0, rank, extents, at);
 	int count = f.conv.window.count;
 	bool empty = definition_elements(x) == 0 || definition_elements(w) == 0;
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		empty |= extents[d] == 0;
 	if (empty) {
 		OUT(0, bias ? LOAD(bias, &at[1]) : NUMBER(type, 0));
@@ -163,7 +163,7 @@ void define_deform_conv(struct definer *definer)
 	int64_t each = w->extents[1], outs = extents[1] / f.conv.group;
 	struct definition *p = patches(definer, &f);
 	p_at[0] = at[0];
-	for (int d = 0; d < count; d++) {
+	FOR (d, count) {
 		reduced[d] = f.conv.window.kernel[d];
 		w_at[2 + d] = p_at[2 + d] = VAR(rank + d, reduced[d]);
 		p_at[2 + count + d] = at[2 + d];
@@ -190,7 +190,7 @@ struct columns {
 static int count_blocks(struct columns *c)
 {
 	c->taps = c->all = 1;
-	for (int d = 0; d < c->count; d++) {
+	FOR (d, c->count) {
 		int64_t room = c->image[d] + c->before[d] + c->after[d] - (c->kernel[d] - 1) * c->dilation[d] - 1;
 		c->blocks[d] = room < 0 ? 0 : room / c->stride[d] + 1;
 		if (room < 0 || __builtin_mul_overflow(c->taps, c->kernel[d], &c->taps)
@@ -207,7 +207,7 @@ static bool columns_of(const struct node *node, struct columns *c)
 	int64_t counts[2], pads[2 * MAX_RANK];
 	const int64_t *shapes[2];
 	*c = (struct columns){ .count = -1 };
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		const struct tensor *shape = node->in[1 + i];
 		shapes[i] = node_in_ints(node, 1 + i, &counts[i]);
 		if (!shapes[i])
@@ -221,7 +221,7 @@ static bool columns_of(const struct node *node, struct columns *c)
 	window_numbers(node, "strides", c->count, 1, 1, c->stride);
 	window_numbers(node, "dilations", c->count, 1, 1, c->dilation);
 	window_numbers(node, "pads", 2 * c->count, 0, 0, pads);
-	for (int d = 0; d < c->count; d++) {
+	FOR (d, c->count) {
 		c->image[d] = shapes[0] ? shapes[0][d] : 0;
 		c->kernel[d] = shapes[1] ? shapes[1][d] : 0;
 		c->before[d] = pads[d];
@@ -255,7 +255,7 @@ void infer_col2im(struct node *node)
 		node_invalid(node, "data has %d dimensions, 3 are right", x->rank);
 	dims[0] = x->dims[0];
 	dims[1] = dim_unknown;
-	for (int d = 0; d < c.count; d++)
+	FOR (d, c.count)
 		dims[2 + d] = c.image[d] ? dim_of(c.image[d]) : dim_unknown;
 	if (!known) {
 		infer_output(node, 0, type, 2 + c.count, dims);
@@ -278,7 +278,7 @@ static struct definition *blocks_joined(
 	const struct index *at[MAX_RANK], *tap[MAX_RANK], *block[MAX_RANK];
 	struct range there[2 * MAX_RANK];
 	VARS(at, rank, extents);
-	for (int d = 0; d < c->count; d++) {
+	FOR (d, c->count) {
 		tap[d] = VAR(rank + d, c->kernel[d]);
 		const struct index *from = PLUS(SUM(at[2 + d], SCALE(tap[d], -c->dilation[d])), c->before[d]);
 		block[d] = QUOTIENT(from, c->stride[d]);
@@ -288,7 +288,7 @@ static struct definition *blocks_joined(
 	/* the data as [n, c, taps..., blocks...]: a move */
 	int64_t apart[MAX_RANK];
 	const struct index *var[MAX_RANK], *from[MAX_RANK];
-	for (int k = 0; k < 2 + 2 * c->count; k++) {
+	FOR (k, 2 + 2 * c->count) {
 		apart[k] = k < 2 ? extents[k] : k < 2 + c->count ? c->kernel[k - 2] : c->blocks[k - 2 - c->count];
 		var[k] = VAR(k, apart[k]);
 		from[k] = k < 2 ? at[k] : k < 2 + c->count ? tap[k - 2] : block[k - 2 - c->count];
@@ -329,7 +329,7 @@ static struct definition *col2im_at_run_time(
 	const struct expr *is[CANDIDATES_MOST];
 	struct definition *each[CANDIDATES_MOST];
 	const struct expr *right = I(1);
-	for (int d = 0; d < c->count; d++) {
+	FOR (d, c->count) {
 		c->image[d] = extents[2 + d];
 		if (c->image[d] < 1 || c->image[d] > INT32_MAX)
 			node_invalid(node, "an image of %" PRId64, c->image[d]);
@@ -346,9 +346,9 @@ static struct definition *col2im_at_run_time(
 	if (count > CANDIDATES_MOST)
 		node_unsupported(node, "a block shape that is not constant is not supported where more than %d fit",
 		        CANDIDATES_MOST);
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		is[i] = I(1);
-		for (int d = 0; d < c->count; d++)
+		FOR (d, c->count)
 			is[i] = I_AND(is[i], I_IS(ELEMENT(2, d), found[i].kernel[d]));
 		each[i] = blocks_joined(definer, &found[i], x, extents);
 	}

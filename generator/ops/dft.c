@@ -87,7 +87,7 @@ void infer_dft(struct node *node)
 		return;
 	}
 	if (!read_sizes(node, &axis, &length)) {
-		for (int d = 0; d < node->in[0]->rank; d++)
+		FOR (d, node->in[0]->rank)
 			dims[d] = dim_unknown;
 		infer_output(node, 0, type, node->in[0]->rank, dims);
 		return;
@@ -123,7 +123,7 @@ static struct definition *table_of(struct definer *definer, const struct dft *f,
 	size_t at = 0;
 	for (int64_t t = 0; t < terms; t++) {
 		double weight = f->half && f->inverse && t && 2 * t != f->n ? 2 * scale : scale;
-		for (int from = 0; from < parts; from++)
+		FOR (from, parts)
 			for (int64_t k = 0; k < outs; k++)
 				for (int to = 0; to < out_parts; to++, at++) {
 					double value = root(f, order, t, k, from, to, weight);
@@ -167,7 +167,7 @@ static struct definition *in_two(
 	int rest = f->rank - 2, rank = rest + 3, n = 0;
 	int64_t extents[MAX_RANK], first[2] = { a, f->parts }, second[2] = { b, 2 };
 	const struct index *at[MAX_RANK] = { NULL }, *own[4], *x_at[MAX_RANK];
-	for (int d = 0; d < f->rank - 1; d++)
+	FOR (d, f->rank - 1)
 		if (d != f->axis)
 			extents[n++] = x->extents[d];
 	extents[rest] = b;
@@ -226,7 +226,7 @@ static struct definition *transformed(
 	for (int64_t d = 2; f->n > DIRECT_MOST && d * d <= f->n; d++)
 		a = f->n % d ? a : d;
 	bool empty = definition_elements(x) == 0;
-	for (int d = 0; d < f->rank; d++)
+	FOR (d, f->rank)
 		empty |= extents[d] == 0;
 	if (a == 1 || empty || (f->half && f->inverse) || f->rank + 1 > MAX_RANK)
 		return direct(definer, f, x, extents);
@@ -253,7 +253,7 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 	read_sizes(node, &axis, &length);
 	bool any_axis = node->since >= AXIS_IS_INPUT && node_in(node, 2) && !node->in[2]->data,
 	     any_length = node_in(node, 1) && !node->in[1]->data;
-	for (int d = 0; d < x->rank - 1; d++) {
+	FOR (d, x->rank - 1) {
 		if (!any_axis && d != node_axis(node, axis, x->rank))
 			continue;
 		for (int64_t odd = 0; odd < 2; odd++) { /* of half a spectrum the length is one of two */
@@ -268,7 +268,7 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 			dft_of(node, &f, d, n);
 			bool fits = f.out == extents[d] && f.out_parts == extents[x->rank - 1]
 			        && (!odd || (half && any_length));
-			for (int k = 0; k < x->rank - 1; k++)
+			FOR (k, x->rank - 1)
 				fits &= k == d || extents[k] == x->extents[k];
 			if (fits && count == CANDIDATES_MOST)
 				node_unsupported(node,
@@ -282,7 +282,7 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 	if (!count)
 		node_invalid(
 		        node, "no axis and length make the declared %s", definer_shape_text(definer, x->rank, extents));
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		is[i] = I(1);
 		if (any_axis) {
 			const struct expr *value = ELEMENT(2, 0);

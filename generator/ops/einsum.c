@@ -16,7 +16,7 @@ struct einsum {
 
 static bool has(const struct term *term, int label)
 {
-	for (int d = 0; d < term->rank; d++)
+	FOR (d, term->rank)
 		if (term->label[d] == label)
 			return true;
 	return false;
@@ -60,10 +60,10 @@ static void implied_output(const struct einsum *e, int count, int most, struct t
 	out->rank = 0;
 	for (int k = most - 1; k >= 0; k--)
 		out->label[out->rank++] = LETTERS + k;
-	for (int label = 0; label < LETTERS; label++) {
+	FOR (label, LETTERS) {
 		int uses = 0;
-		for (int i = 0; i < count; i++)
-			for (int d = 0; d < e->in[i].rank; d++)
+		FOR (i, count)
+			FOR (d, e->in[i].rank)
 				uses += e->in[i].label[d] == label;
 		if (uses == 1 && out->rank < MAX_RANK)
 			out->label[out->rank++] = label;
@@ -87,15 +87,15 @@ static void einsum_of(const struct node *node, struct einsum *e)
 	if (!at)
 		node_invalid(node, " lacks the attribute \"equation\"");
 	e->in = arena_new_array(node->graph->build->arena, struct term, (size_t)node->ins + 1);
-	for (int label = 0; label < LABELS; label++)
+	FOR (label, LABELS)
 		e->extents[label] = INT64_MIN; /* no operand has it */
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		at = read_term(node, at, node->in[i]->rank, 0, &e->in[i]);
 		if ((*at == ',') != (i < node->ins - 1))
 			node_invalid(node, "the equation has %s terms than the %d inputs",
 			        *at == ',' ? "more" : "fewer", node->ins);
 		at += *at == ',';
-		for (int d = 0; d < e->in[i].rank; d++) {
+		FOR (d, e->in[i].rank) {
 			int label = e->in[i].label[d];
 			merge(node, e, label, node->in[i]->dims[d].extent);
 			most = label >= LETTERS && label - LETTERS + 1 > most ? label - LETTERS + 1 : most;
@@ -110,7 +110,7 @@ static void einsum_of(const struct node *node, struct einsum *e)
 		if (*at)
 			node_invalid(node, "\"%.20s\" behind the output", at);
 	}
-	for (int d = 0; d < e->out.rank; d++) {
+	FOR (d, e->out.rank) {
 		struct term before = e->out;
 		before.rank = d;
 		if (has(&before, e->out.label[d]) || e->extents[e->out.label[d]] == INT64_MIN)
@@ -135,8 +135,8 @@ static bool counts_of(const struct node *node, int label, struct tensor **count)
 	bool first = true, agree = true;
 	einsum_of(node, &e);
 	*count = NULL;
-	for (int i = 0; i < node->ins; i++)
-		for (int d = 0; d < e.in[i].rank; d++) {
+	FOR (i, node->ins)
+		FOR (d, e.in[i].rank) {
 			const struct dim *dim = &node->in[i]->dims[d];
 			if (e.in[i].label[d] != label || (!dim->count && dim->extent == 1))
 				continue;
@@ -174,7 +174,7 @@ void infer_einsum(struct node *node)
 	infer_least(node, 1);
 	enum dtype type = node->in[0]->type;
 	bool known = true;
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		if (!node->in[i])
 			node_invalid(node, " lacks input %d", i);
 		known &= node->in[i]->rank >= 0;
@@ -184,7 +184,7 @@ void infer_einsum(struct node *node)
 		return;
 	}
 	einsum_of(node, &e);
-	for (int d = 0; d < e.out.rank; d++)
+	FOR (d, e.out.rank)
 		dims[d] = e.extents[e.out.label[d]] < 0 ? dim_unknown : dim_of(e.extents[e.out.label[d]]);
 	infer_output(node, 0, type, e.out.rank, dims);
 }
@@ -192,7 +192,7 @@ void infer_einsum(struct node *node)
 static const struct expr *load_of(struct definer *definer, const struct term *term, const struct index *const *var)
 {
 	const struct index *at[MAX_RANK];
-	for (int d = 0; d < term->rank; d++)
+	FOR (d, term->rank)
 		at[d] = term->of->extents[d] == 1 ? CONSTANT(0) : var[term->label[d]];
 	return LOAD(term->of, at);
 }
@@ -206,13 +206,13 @@ static void sum_over(struct definer *definer, const struct einsum *e, const char
 	struct term over = { .rank = 0 };
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	uint32_t batch = 0;
-	for (int d = 0; d < out->rank; d++) {
+	FOR (d, out->rank) {
 		extents[d] = e->extents[out->label[d]];
 		var[out->label[d]] = VAR(d, extents[d]);
 		batch |= (uint32_t)has(a, out->label[d]) << d;
 	}
 	for (int i = 0; i < 2 && both[i]; i++)
-		for (int d = 0; d < both[i]->rank; d++) {
+		FOR (d, both[i]->rank) {
 			int label = both[i]->label[d];
 			if (has(out, label) || has(&over, label))
 				continue;
@@ -237,7 +237,7 @@ static void sum_over(struct definer *definer, const struct einsum *e, const char
 /* Is a label needed beside input i (and all before it, where `before`)? */
 static bool needed(const struct definer *definer, const struct einsum *e, int label, int i, bool before)
 {
-	for (int k = 0; k < definer->node->ins; k++)
+	FOR (k, definer->node->ins)
 		if ((before ? k > i : k != i) && has(&e->in[k], label))
 			return true;
 	return has(&e->out, label);
@@ -248,7 +248,7 @@ static struct term prepared(struct definer *definer, const struct einsum *e, int
 {
 	struct term term = e->in[i], kept = { .rank = 0 };
 	term.of = IN(i);
-	for (int d = 0; d < term.rank; d++)
+	FOR (d, term.rank)
 		if (!has(&kept, term.label[d]) && needed(definer, e, term.label[d], i, false))
 			kept.label[kept.rank++] = term.label[d];
 	if (kept.rank == term.rank)
@@ -276,7 +276,7 @@ void define_einsum(struct definer *definer)
 		if (i == count - 1)
 			both = e.out;
 		for (int p = 0; p < 2 && i < count - 1; p++)
-			for (int d = 0; d < parts[p]->rank; d++) {
+			FOR (d, parts[p]->rank) {
 				if (has(&both, parts[p]->label[d]) || !needed(definer, &e, parts[p]->label[d], i, true))
 					continue;
 				if (both.rank == MAX_RANK)

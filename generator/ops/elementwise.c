@@ -77,7 +77,7 @@ static void infer_old_broadcast(struct node *node, enum dtype type)
 	bool broadcast = attribute_int(node, "broadcast") != 0;
 	if (a->rank >= 0 && b->rank >= 0) {
 		int64_t axis = old_axis(node);
-		for (int d = 0; d < b->rank; d++) {
+		FOR (d, b->rank) {
 			int64_t have = b->dims[d].extent, want = a->dims[axis + d].extent;
 			if (have >= 0 && want >= 0 && have != want && !(broadcast && have == 1))
 				node_invalid(node, "%" PRId64 " against %" PRId64 " in dimension %d", have, want, d);
@@ -264,7 +264,7 @@ void define_clip(struct definer *definer)
 	static const enum scalar opcodes[] = { SCALAR_max, SCALAR_min };
 	static const double ends[] = { -FLT_MAX, FLT_MAX }; /* ONNX's defaults of opset 6 to 10, whatever the type */
 	const struct expr *x = load_one(definer);
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		struct definition *in = definer->node->since < CLIP_BY_INPUTS ? NULL : IN(i + 1);
 		if (in)
 			x = expr2(definer, opcodes[i], BROADCAST(in, 0, NULL), x); /* NaN comes through */
@@ -289,7 +289,7 @@ void infer_variadic(struct node *node)
 	infer_least(node, node->ins ? node->ins : 1);
 	int rank = infer_broadcast(node, node->ins, node->in, dims);
 	for (int i = 0; i < node->ins && node->since < VARIADIC_BROADCASTS; i++)
-		for (int d = 0; d < rank; d++)
+		FOR (d, rank)
 			if (node->in[i]->rank != rank
 			        || (dim_is_known(node->in[i]->dims[d])
 			                && node->in[i]->dims[d].extent != dims[d].extent))

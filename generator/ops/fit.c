@@ -23,7 +23,7 @@ static const struct asked *asked_of(const struct node *node, int rank, int d)
 
 void infer_asked_dims(struct node *node, int rank, struct dim *dims, struct tensor *(*size)(const struct node *, int d))
 {
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		const struct asked *asked = dim_is_known(dims[d]) ? NULL : asked_of(node, rank, d);
 		if (asked)
 			dims[d] = (struct dim){ asked->most, asked->symbol, size(node, d) };
@@ -41,7 +41,7 @@ static void require_range(struct definer *definer, const struct asked *asked, co
 void definer_require_dims(struct definer *definer)
 {
 	const struct tensor *out = definer->node->out[0];
-	for (int d = 0; d < out->rank; d++) {
+	FOR (d, out->rank) {
 		const struct asked *asked =
 		        out->dims[d].count && out->dims[d].symbol ? graph_asked(out->graph, out->dims[d].symbol) : NULL;
 		if (asked)
@@ -70,7 +70,7 @@ void infer_fit(struct node *node)
 		infer_output_unknown(node, 0, x->type);
 		return;
 	}
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		struct asked *asked = symbol_of(node, d);
 		dims[d] = x->dims[d];
 		if (!asked || !dim_is_known(dims[d]))
@@ -95,7 +95,7 @@ void define_fit(struct definer *definer)
 	struct definition *x = definer_in_stored(definer, 0);
 	SHAPE(0, rank, extents, at);
 	bool same = true;
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		const struct asked *asked = symbol_of(definer->node, d);
 		same &= extents[d] == x->extents[d];
 		if (!asked)

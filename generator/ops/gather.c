@@ -86,11 +86,11 @@ void infer_gather(struct node *node)
 	int axis = gather_axis(node);
 	int64_t extent = x->dims[axis].extent;
 	infer_constant_indices(node, 0, 1, extent);
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		if (d != axis)
 			dims[n++] = x->dims[d];
 		else
-			for (int k = 0; k < at->rank; k++)
+			FOR (k, at->rank)
 				dims[n++] = at->dims[k];
 	infer_output(node, 0, x->type, n, dims);
 }
@@ -131,7 +131,7 @@ void infer_gather_elements(struct node *node)
 		node_invalid(node, "data has %d dimensions, the indices have %d, as many and at least 1 are right",
 		        x->rank, at->rank);
 	int axis = gather_axis(node);
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d])
 		        && at->dims[d].extent > x->dims[d].extent)
 			node_invalid(node, "dimension %d of the indices is %" PRId64 ", data has %" PRId64, d,
@@ -189,14 +189,14 @@ void infer_gather_nd(struct node *node)
 		return;
 	}
 	struct places places = places_of(node);
-	for (int d = 0; d < places.batch; d++)
+	FOR (d, places.batch)
 		if (dim_is_known(x->dims[d]) && dim_is_known(at->dims[d]) && x->dims[d].extent != at->dims[d].extent)
 			node_invalid(node,
 			        "dimension %d of the batch is %" PRId64 " in data and %" PRId64 " in the indices", d,
 			        x->dims[d].extent, at->dims[d].extent);
-	for (int i = 0; i < places.count; i++)
+	FOR (i, places.count)
 		infer_constant_indices(node, i, places.count, x->dims[places.batch + i].extent);
-	for (int d = 0; d < at->rank - 1; d++)
+	FOR (d, at->rank - 1)
 		dims[n++] = at->dims[d];
 	for (int d = places.batch + places.count; d < x->rank; d++)
 		dims[n++] = x->dims[d];
@@ -214,9 +214,9 @@ void define_gather_nd(struct definer *definer)
 		OUT(0, NUMBER(x->type, 0));
 		return;
 	}
-	for (int d = 0; d < indices->rank - 1; d++)
+	FOR (d, indices->rank - 1)
 		place_at[d] = at[d];
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		int i = d - places.batch;
 		if (i < 0) {
 			x_at[d] = at[d];

@@ -10,7 +10,7 @@ enum { ANY_RANK = 20 };
 static int choice(const struct node *node, const char *name, const char *const *names)
 {
 	const char *given = attribute_string(node, name);
-	for (int i = 0; i < 3; i++)
+	FOR (i, 3)
 		if (!strcmp(given, names[i]))
 			return i;
 	node_invalid(node, "%s is \"%s\", %s, %s or %s is right", name, given, names[0], names[1], names[2]);
@@ -50,14 +50,14 @@ void infer_grid_sample(struct node *node)
 		node_invalid(node, "cubic of %d dimensions, 4 are right", x->rank);
 	if (2 * (x->rank - 2) + 2 > MAX_RANK)
 		node_limit(node, "data has %d dimensions", x->rank);
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		struct dim is = i ? grid->dims[grid->rank - 1] : grid->dims[0],
 		           want = i ? dim_of(x->rank - 2) : x->dims[0];
 		if (dim_is_known(is) && dim_is_known(want) && is.extent != want.extent)
 			node_invalid(node, "dimension %d of the grid is %" PRId64 ", %" PRId64 " is right",
 			        i ? grid->rank - 1 : 0, is.extent, want.extent);
 	}
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		if (d > 1 && x->dims[d].extent == 0)
 			node_invalid(node, "dimension %d of the data has no element", d);
 		dims[d] = d < 2 ? x->dims[d] : grid->dims[d - 1];
@@ -149,7 +149,7 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	bool corners = attribute_int(definer->node, "align_corners") != 0;
 	enum mode mode = mode_of(definer->node);
 	enum padding padding = padding_of(definer->node);
-	for (int k = 0; k < rank; k++) {
+	FOR (k, rank) {
 		extents[k] = k == 1 ? count : grid->extents[k > 1 ? k - 1 : k];
 		at[k] = VAR(k, extents[k]);
 		own[k > 1 ? k - 1 : k] = at[k];
@@ -179,7 +179,7 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 		i = padded(definer, padding, corners, have, CAST(DTYPE_I64, tap));
 	}
 	const char *names[3];
-	for (int k = 0; k < 3; k++)
+	FOR (k, 3)
 		names[k] = definer_name(definer,
 		        FORMAT("%s_%d",
 		                k == 0           ? "places"

@@ -36,7 +36,7 @@ bool node_has_out(const struct node *node, int i) { return i < node->outs && nod
 
 void infer_least(const struct node *node, int least)
 {
-	for (int i = 0; i < least; i++)
+	FOR (i, least)
 		if (!node_in(node, i))
 			node_invalid(node, " lacks input %d of at least %d", i, least);
 	if (node->outs < 1)
@@ -188,10 +188,10 @@ void infer_output(struct node *node, int i, enum dtype type, int rank, const str
 		contradict(node, tensor, "%s is declared with %d dimensions, but it has %d", tensor->name, tensor->rank,
 		        rank);
 	if (tensor->rank != rank)
-		for (int d = 0; d < rank; d++)
+		FOR (d, rank)
 			tensor->dims[d] = dim_unknown;
 	tensor->rank = rank;
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		tensor->dims[d] = merge(node, tensor, d, dims[d]);
 	int64_t elements = tensor_elements(node->graph->build, tensor);
 	if (elements > ELEMENTS_MOST)
@@ -275,14 +275,14 @@ static struct dim broadcast_dim(const struct node *node, int d, struct dim a, st
 int infer_broadcast(const struct node *node, int count, struct tensor *const *tensors, struct dim *dims)
 {
 	int rank = 0;
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		if (tensors[i]->rank < 0)
 			return -1;
 		rank = tensors[i]->rank > rank ? tensors[i]->rank : rank;
 	}
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		dims[d] = dim_of(1);
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		for (int d = 0, shift = rank - tensors[i]->rank; d < tensors[i]->rank; d++)
 			dims[shift + d] = broadcast_dim(node, shift + d, dims[shift + d], tensors[i]->dims[d]);
 	return rank;
@@ -301,7 +301,7 @@ bool tensor_is_scalar_like(const struct tensor *tensor)
 {
 	if (tensor->rank < 0)
 		return false;
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		if (tensor->dims[d].extent != 1)
 			return false;
 	return true;

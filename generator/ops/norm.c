@@ -58,7 +58,7 @@ static struct statistics batch_statistics(struct definer *definer, struct defini
 	double count = 1;
 	int n = 0;
 	struct statistics is;
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		at[d] = d == 1 ? c : VAR(1 + n, x->extents[d]);
 		if (d != 1) {
 			count *= (double)x->extents[d];
@@ -88,7 +88,7 @@ void define_batch_normalization(struct definer *definer)
 		float momentum = attribute_float(definer->node, "momentum");
 		struct statistics is = batch_statistics(definer, x);
 		struct definition *const batch[2] = { is.mean, is.variance };
-		for (int i = 0; i < 2; i++) {
+		FOR (i, 2) {
 			struct definition *running = IN(3 + i);
 			const struct expr *fresh = CAST(running->type, LOAD(batch[i], &c));
 			OUT(1 + i,
@@ -126,11 +126,11 @@ void infer_layer_normalization(struct node *node)
 		int rank = infer_broadcast(node, 2, both, dims);
 		if (rank > x->rank)
 			node_invalid(node, "input %d has %d dimensions, data has %d", i, tensor->rank, x->rank);
-		for (int d = 0; d < rank; d++)
+		FOR (d, rank)
 			if (dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && dims[d].extent != x->dims[d].extent)
 				node_invalid(node, "input %d does not broadcast to the data", i);
 	}
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		dims[d] = d < axis ? x->dims[d] : dim_of(1);
 	infer_output(node, 1, DTYPE_F32, x->rank, dims);
 	infer_output(node, 2, DTYPE_F32, x->rank, dims);
@@ -144,7 +144,7 @@ void define_layer_normalization(struct definer *definer)
 	SHAPE(0, rank, extents, at);
 	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
 	double count = 1;
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		row_extents[d] = d < axis ? extents[d] : 1;
 		term_at[d] = d < axis ? at[d] : VAR(rank + d - axis, extents[d]);
 		if (d >= axis) {

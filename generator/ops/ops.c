@@ -45,7 +45,7 @@ const int op_count = COUNT(ops);
 
 const struct op *op_find(const char *domain, const char *name)
 {
-	for (int i = 0; i < op_count; i++)
+	FOR (i, op_count)
 		if (!strcmp(ops[i].name, name) && !strcmp(ops[i].domain, domain))
 			return &ops[i];
 	return NULL;
@@ -60,7 +60,7 @@ const struct op *op_known(const struct node *node)
 const char *op_meant(struct build *build, const char *domain, const char *name)
 {
 	struct nearest nearest = { .name = name, .length = strlen(name) };
-	for (int i = 0; i < op_count; i++)
+	FOR (i, op_count)
 		if ((!domain || !strcmp(ops[i].domain, domain)) && strcmp(ops[i].domain, "ingot"))
 			nearest_try(&nearest, ops[i].name, strlen(ops[i].name));
 	return nearest.best ? arena_printf(build->arena, "; did you mean %.*s?", (int)nearest.best_length, nearest.best)

@@ -165,7 +165,7 @@ void define_top_k(struct definer *definer)
 		REQUIRE(I_IS(ELEMENT(1, 0), extents[axis]), "k is %" PRId64 ", as declared, is right", extents[axis]);
 	if (n > INT32_MAX)
 		node_limit(node, "rows of %" PRId64 ", %d at most", n, INT32_MAX);
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		if (d != axis) {
 			order_at[row] = at[d];
 			key_at[d] = VAR(row, extents[d]);

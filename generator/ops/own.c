@@ -67,7 +67,7 @@ struct naming {
 
 static int64_t *extent_of(struct naming *n, const char *symbol)
 {
-	for (size_t i = 0; i < n->bound.count; i++)
+	FOR_ALL (i, n->bound)
 		if (!strcmp(n->bound.at[i].symbol, symbol))
 			return &n->bound.at[i].extent;
 	return NULL;
@@ -90,7 +90,7 @@ static bool fits(struct naming *n, const struct tensor *given, const struct tens
 static const char *bound_text(const struct naming *n)
 {
 	const char *text = "";
-	for (size_t i = 0; i < n->bound.count; i++)
+	FOR_ALL (i, n->bound)
 		text = arena_printf(n->node->graph->build->arena, "%s%s%.40s = %" PRId64, text, i ? ", " : ", with ",
 		        n->bound.at[i].symbol, n->bound.at[i].extent);
 	return text;
@@ -103,7 +103,7 @@ static void name_inputs(struct naming *n, const struct graph *head)
 	if ((size_t)node->ins != head->inputs.count || (size_t)node->outs > head->outputs.count)
 		node_fail(node, EXIT_INVALID, "has %d inputs and %d outputs, %s says %zu and %zu", node->ins,
 		        node->outs, n->file, head->inputs.count, head->outputs.count);
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		if (node->in[i] && !fits(n, node->in[i], head->inputs.at[i]))
 			node_fail(node, EXIT_INVALID, "input %d is %s, %s says %s for %.60s%s", i,
 			        type_of_tensor(build, node->in[i]), n->file, type_of_tensor(build, head->inputs.at[i]),
@@ -132,7 +132,7 @@ static struct tensor *zeros(const struct repeating *r, const struct tensor *like
 {
 	static const uint8_t zero[16] = { 0 };
 	int64_t extents[MAX_RANK] = { 0 };
-	for (int d = 0; d < like->rank; d++)
+	FOR (d, like->rank)
 		extents[d] = like->dims[d].extent;
 	struct tensor *const in[] = { graph_constant(r->body, like->name, like->type, 0, NULL, zero),
 		graph_constant(r->body, "shape", DTYPE_I64, 1, (int64_t[]){ like->rank }, extents) };
@@ -153,7 +153,7 @@ static void compare(struct naming *n, const struct tensor *made, const struct te
 
 static void say_outputs(struct naming *n, const struct graph *head, struct repeating *r, bool told)
 {
-	for (int k = 0; k < n->node->outs; k++) {
+	FOR (k, n->node->outs) {
 		if (!n->node->out[k])
 			continue;
 		struct tensor said = output_of(n, head->outputs.at[k]);
@@ -167,7 +167,7 @@ static void say_outputs(struct naming *n, const struct graph *head, struct repea
 static struct value dims_of(struct arena *arena, const struct naming *n)
 {
 	struct value dims = value_dict(arena);
-	for (size_t i = 0; i < n->bound.count; i++)
+	FOR_ALL (i, n->bound)
 		value_set_int(dims, n->bound.at[i].symbol, n->bound.at[i].extent);
 	return dims;
 }
@@ -183,12 +183,12 @@ static struct repeating inside_of(struct bodies *bodies, struct node *node)
 	r.inside->graph = r.body;
 	r.inside->in = arena_new_array(build->arena, struct tensor *, (size_t)node->ins + 1);
 	r.inside->out = arena_new_array(build->arena, struct tensor *, (size_t)node->outs + 1);
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		if (node->in[i]) {
 			struct tensor *input = repeat_in(&r, node->in[i], REPEAT_STEADY, false);
 			r.inside->in[i] = node->in[i]->data ? node->in[i] : input; /* its text may ask for the value */
 		}
-	for (int k = 0; k < node->outs; k++)
+	FOR (k, node->outs)
 		if (node->out[k])
 			r.inside->out[k] = graph_tensor_fresh(r.body, node->out[k]->name);
 	return r;

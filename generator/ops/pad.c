@@ -35,7 +35,7 @@ static bool pads_of(const struct node *node, int rank, int64_t *before, int64_t 
 	if (count != 2 * dims)
 		node_invalid(node, "%" PRId64 " pads for %" PRId64 " dimensions, %" PRId64 " are right", count, dims,
 		        2 * dims);
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		before[d] = after[d] = 0;
 	for (int64_t i = 0; i < dims; i++) {
 		int64_t d = axes ? node_axis(node, axes[i], rank) : i;
@@ -60,7 +60,7 @@ static struct tensor *const *pads_in_sizes(const struct node *node, int64_t *bef
 	struct tensor *const *sizes = node_in_sizes(node, 1, &count);
 	if (!sizes || count != 2 * x->rank)
 		return NULL;
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		struct span behind = size_span(sizes[x->rank + d]);
 		if (!sizes[d]->data || behind.least < -PAD_MOST || behind.most > PAD_MOST)
 			return NULL;
@@ -74,7 +74,7 @@ static struct tensor *const *pads_in_sizes(const struct node *node, int64_t *bef
 static void sized_dims(const struct node *node, const int64_t *before, struct tensor *const *after, struct dim *dims)
 {
 	const struct tensor *x = node->in[0];
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		dims[d] = size_dim(size_not_below_zero(
 		        node, size_sum(node, size_plus(node, size_of_dim(node, &x->dims[d]), before[d]), after[d])));
 }
@@ -91,7 +91,7 @@ void infer_pad(struct node *node)
 		infer_same_type(node, 2, type);
 		infer_scalar(node, 2);
 	}
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		dims[d] = dim_unknown;
 	struct tensor *const *behind = pads_in_sizes(node, before);
 	if (behind) {
@@ -103,7 +103,7 @@ void infer_pad(struct node *node)
 		infer_output(node, 0, type, x->rank, dims);
 		return;
 	}
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		int64_t extent = x->dims[d].extent;
 		dims[d] = before[d] || after[d] ? dim_unknown : x->dims[d];
 		if (extent < 0 || !(before[d] || after[d]))
@@ -218,7 +218,7 @@ static void pads_at_run_time(
 		node_invalid(node, "%" PRId64 " pads for %" PRId64 " of %d dimensions", definer_elements(definer, 1),
 		        axes.count, x->rank);
 	const struct expr *right = axes_right(definer, &axes);
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		const struct expr *first = axes_say(definer, &axes, d, 1, 0, 0),
 		                  *last = axes_say(definer, &axes, d, 1, axes.count, 0);
 		first = integer_kept(definer, FORMAT("before_%d", d), first);
@@ -247,11 +247,11 @@ void define_pad(struct definer *definer)
 	if (!constant)
 		pads_at_run_time(definer, x, extents, before);
 	if (mode != PAD_CONSTANT) { /* a dimension at a time: what they do does not depend on each other */
-		for (int d = 0; d < rank; d++)
+		FOR (d, rank)
 			if (constant ? first[d] || last[d] : extents[d] > 0) {
 				int64_t some[MAX_RANK];
 				const struct index *here[MAX_RANK];
-				for (int k = 0; k < rank; k++) {
+				FOR (k, rank) {
 					some[k] = k <= d ? extents[k] : x->extents[k];
 					here[k] = VAR(k, some[k]);
 				}
@@ -266,7 +266,7 @@ void define_pad(struct definer *definer)
 	const struct expr *outside = fill
 	        ? BROADCAST(fill, 0, NULL)
 	        : NUMBER(x->type, node->since < PADS_ARE_INPUT ? (double)attribute_float(node, "value") : 0);
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		at[d] = SUM(at[d], SCALE(before[d], -1));
 		ranges[count++] = (struct range){ at[d], 0, x->extents[d] };
 	}
@@ -285,7 +285,7 @@ static const int64_t *repeats_of(const struct node *node, int64_t *count)
 		return node_in_ints(node, 1, count);
 	const struct tensor *x = node->in[0];
 	double given[2];
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		const struct tensor *number = node->in[1 + i];
 		if (!number->data)
 			node_unsupported(node, " before opset %d: %s that is not constant is not supported",
@@ -306,7 +306,7 @@ static const int64_t *repeats_of(const struct node *node, int64_t *count)
 	if (x->rank < 0)
 		return NULL;
 	int64_t *repeats = arena_new_array(node->graph->build->arena, int64_t, (size_t)x->rank + 1);
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		repeats[d] = 1;
 	repeats[node_axis(node, (int64_t)given[1], x->rank)] = (int64_t)given[0];
 	*count = x->rank;
@@ -322,10 +322,10 @@ void infer_tile(struct node *node)
 	const struct tensor *x = node->in[0];
 	const int64_t *repeats = repeats_of(node, &count);
 	struct tensor *const *sizes = node->since < TILE_BY_REPEATS ? NULL : node_in_sizes(node, 1, &count);
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		dims[d] = dim_unknown;
 	if (tensor_is_known(x) && sizes && count == x->rank && (!repeats || tensor_counted(x))) {
-		for (int d = 0; d < x->rank; d++)
+		FOR (d, x->rank)
 			dims[d] = size_is(sizes[d], 1)
 			        ? x->dims[d]
 			        : size_dim(size_product(node, size_of_dim(node, &x->dims[d]), sizes[d]));
@@ -338,7 +338,7 @@ void infer_tile(struct node *node)
 	}
 	if (count != x->rank)
 		node_invalid(node, "%" PRId64 " repeats for %d dimensions", count, x->rank);
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		int64_t extent;
 		if (repeats[d] < 0)
 			node_invalid(node, "%" PRId64 " repeats of dimension %d", repeats[d], d);
@@ -358,7 +358,7 @@ static void declared_repeats(struct definer *definer, const struct definition *x
 	if (definer_elements(definer, 1) != x->rank)
 		node_invalid(
 		        definer->node, "%" PRId64 " repeats for %d dimensions", definer_elements(definer, 1), x->rank);
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		int64_t n = x->extents[d];
 		if (n ? extents[d] % n != 0 : extents[d] != 0)
 			node_invalid(definer->node, "dimension %d is declared as %" PRId64 ", no multiple of %" PRId64,
@@ -391,7 +391,7 @@ void define_tile(struct definer *definer)
 		OUT(0, NUMBER(x->type, 0));
 		return;
 	}
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		at[d] = tile_at(definer, at[d], &definer->node->in[0]->dims[d], extents[d]);
 	OUT(0, LOAD(x, at));
 }

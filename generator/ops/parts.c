@@ -20,7 +20,7 @@ static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
 	if (given) {
 		if (count != node->outs)
 			node_invalid(node, "%" PRId64 " parts for %d outputs", count, node->outs);
-		for (int i = 0; i < node->outs; i++) {
+		FOR (i, node->outs) {
 			parts[i] = given[i];
 			if (parts[i] < 0 || __builtin_add_overflow(sum, parts[i], &sum))
 				node_invalid(node, "a part of %" PRId64, parts[i]);
@@ -37,7 +37,7 @@ static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
 	int64_t each = (extent + outs - 1) / outs; /* from opset 18 on the last may be smaller */
 	if (node->since < 18 && extent % outs)
 		node_invalid(node, "%" PRId64 " does not divide into %" PRId64 " equal parts", extent, outs);
-	for (int i = 0; i < node->outs; i++) {
+	FOR (i, node->outs) {
 		parts[i] = each < extent ? each : extent;
 		extent -= parts[i];
 	}
@@ -57,7 +57,7 @@ static void equal_parts(const struct node *node, struct tensor *have, struct ten
 	bool rest = size_may_not_divide(each) && node->since >= 18;
 	if (rest)
 		each = size_quotient(node, size_plus(node, have, node->outs - 1), outs);
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		parts[i] = !rest || !i
 		        ? each
 		        : size_least(node, each,
@@ -79,7 +79,7 @@ static bool said_parts(const struct node *node, int axis, struct tensor **parts)
 	if (given && !node->in[1]->data)
 		memcpy(parts, sizes, sizeof *parts * (size_t)count);
 	else if (parts_of(node, -1, numbers))
-		for (int i = 0; i < node->outs; i++)
+		FOR (i, node->outs)
 			parts[i] = size_number(node, numbers[i]);
 	else
 		equal_parts(node, dim->count, parts);
@@ -91,7 +91,7 @@ static void infer_said_parts(struct node *node, int axis, struct tensor *const *
 {
 	struct dim dims[MAX_RANK];
 	const struct tensor *x = node->in[0];
-	for (int i = 0; i < node->outs; i++) {
+	FOR (i, node->outs) {
 		if (!node->out[i]) {
 			node->out[i] = graph_tensor_fresh(node->graph, "part");
 			node->out[i]->producer = node;
@@ -114,7 +114,7 @@ void infer_split(struct node *node)
 	const struct tensor *x = node->in[0];
 	int64_t *parts = arena_new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
 	if (x->rank < 0) {
-		for (int i = 0; i < node->outs; i++)
+		FOR (i, node->outs)
 			infer_output_unknown(node, i, x->type);
 		return;
 	}
@@ -125,7 +125,7 @@ void infer_split(struct node *node)
 		return;
 	}
 	bool known = parts_of(node, x->dims[axis].extent, parts);
-	for (int i = 0; i < node->outs; i++) {
+	FOR (i, node->outs) {
 		memcpy(dims, x->dims, sizeof dims);
 		dims[axis] = known ? dim_of(parts[i]) : dim_unknown;
 		infer_output(node, i, x->type, x->rank, dims);
@@ -140,7 +140,7 @@ static void declared_parts(struct definer *definer, int axis, int64_t extent, in
 	int64_t extents[MAX_RANK], sum = 0;
 	if (definer_elements(definer, 1) != node->outs)
 		node_invalid(node, "%" PRId64 " parts for %d outputs", definer_elements(definer, 1), node->outs);
-	for (int i = 0; i < node->outs; i++) {
+	FOR (i, node->outs) {
 		if (!node_has_out(node, i))
 			node_unsupported(
 			        node, "parts that are not constant, with an output that is absent, are not supported");
@@ -157,7 +157,7 @@ static void declared_parts(struct definer *definer, int axis, int64_t extent, in
 static bool has_said_parts(const struct node *node, int axis)
 {
 	bool counted = node->in[0]->dims[axis].count;
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		counted |= node_has_out(node, i) && node->out[i]->dims[axis].count;
 	return counted;
 }
@@ -169,7 +169,7 @@ static void define_said_parts(struct definer *definer, int axis)
 	const struct expr *from = I(0), *right = I(1);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], n = x->extents[axis], most = 0;
-	for (int i = 0; i < node->outs; i++) {
+	FOR (i, node->outs) {
 		const struct expr *size = DIM(&node->out[i]->dims[axis]);
 		definer_shape(definer, i, extents, at);
 		if (most + extents[axis] <= n) /* wherever it begins, it ends inside */
@@ -198,7 +198,7 @@ void define_split(struct definer *definer)
 	}
 	if (!parts_of(node, x->extents[axis], parts))
 		declared_parts(definer, axis, x->extents[axis], parts);
-	for (int i = 0; i < node->outs; i++) {
+	FOR (i, node->outs) {
 		if (node_has_out(node, i)) {
 			definer_shape(definer, i, extents, at);
 			at[axis] = PLUS(at[axis], from);
@@ -222,7 +222,7 @@ void infer_concat(struct node *node)
 	struct dim dims[MAX_RANK], sum = dim_of(0);
 	infer_least(node, node->ins ? node->ins : 1);
 	const struct tensor *first = node->in[0];
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		if (node->in[i]->rank < 0 || first->rank < 0) {
 			infer_output_unknown(node, 0, first->type);
 			return;
@@ -233,8 +233,8 @@ void infer_concat(struct node *node)
 	}
 	int axis = concat_axis(node, first->rank);
 	memcpy(dims, first->dims, sizeof dims);
-	for (int i = 0; i < node->ins; i++) {
-		for (int d = 0; d < first->rank; d++) {
+	FOR (i, node->ins) {
+		FOR (d, first->rank) {
 			struct dim dim = node->in[i]->dims[d];
 			if (d == axis) {
 				if (!dim_is_known(dim) || !dim_is_known(sum))
@@ -261,7 +261,7 @@ static const struct expr *counted_parts(
 	const struct node *node = definer->node;
 	const struct expr **before = arena_new_array(arena, const struct expr *, (size_t)node->ins + 1), *body = NULL;
 	before[0] = I(0);
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		const struct dim *dim = &node->in[i]->dims[axis];
 		before[i + 1] = integer_kept(definer, "end", I_ADD(before[i], DIM(dim)));
 	}

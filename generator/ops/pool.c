@@ -12,7 +12,7 @@ static void infer_window(struct node *node)
 	if (x->rank >= 0) {
 		window_of(node, x, NULL, &window);
 		memcpy(dims, x->dims, 2 * sizeof *dims);
-		for (int d = 0; d < window.count; d++)
+		FOR (d, window.count)
 			dims[2 + d] = dim_of(window.out[d]);
 	}
 	infer_output(node, 0, x->type, x->rank, dims);
@@ -110,7 +110,7 @@ static const struct expr *taps_counted(
 	const struct expr *first = I_SUB(I_MUL(at, I(window->stride[d])), I(window->before[d]));
 	ends[0] = I(with_pads ? -window->before[d] : 0);
 	ends[1] = I_ADD(DIM(&definer->node->in[0]->dims[2 + d]), I(with_pads ? window->after[d] : 0));
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		const struct expr *far = I_ADD(I_MAX(I_SUB(ends[i], first), none), I(window->dilation[d] - 1));
 		ends[i] = I_MIN(I_DIV(far, I(window->dilation[d])), I(window->kernel[d]));
 	}
@@ -166,7 +166,7 @@ void define_average_pool(struct definer *definer)
 	struct definition *sum = reduce_window(definer, &window, definer_name(definer, "sum"), REDUCE_SUM, 0);
 	const struct expr *divisor = NULL, *total = LOAD(sum, at);
 	double whole = 1;
-	for (int d = 0; d < window.count; d++) {
+	FOR (d, window.count) {
 		int64_t same;
 		const struct expr *varying = counts(definer, &window, d, with_pads, sum->type, &same);
 		whole *= (double)same;

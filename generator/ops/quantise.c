@@ -63,7 +63,7 @@ static void infer_scaled(struct node *node, enum dtype type)
 		if (each->rank != (block ? x->rank : 1))
 			node_invalid(
 			        node, "input %d has %d dimensions, %d are right", i, each->rank, block ? x->rank : 1);
-		for (int d = 0; d < each->rank; d++) {
+		FOR (d, each->rank) {
 			struct dim want = block ? x->dims[d] : x->dims[axis];
 			if (block && d == axis && dim_is_known(want))
 				want.extent = want.extent / block + (want.extent % block != 0);

@@ -162,7 +162,7 @@ static void expect(const struct node *node, int i, const char *name, int rank, c
 		return;
 	if (tensor->rank != rank)
 		node_invalid(node, "%s has %d dimensions, %d are right", name, tensor->rank, rank);
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		if (extents[d] >= 0 && tensor->dims[d].extent >= 0 && tensor->dims[d].extent != extents[d])
 			node_invalid(node, "%s has %" PRId64 " in dimension %d, %" PRId64 " is right", name,
 			        tensor->dims[d].extent, d, extents[d]);
@@ -176,7 +176,7 @@ static void infer_recurrent(struct node *node, const struct recurrence *kind)
 	lstm_of(node, kind, &lstm);
 	const struct tensor *x = node->in[0];
 	if (x->rank < 0) {
-		for (int i = 0; i < node->outs; i++)
+		FOR (i, node->outs)
 			infer_output_unknown(node, i, type);
 		return;
 	}
@@ -363,7 +363,7 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	extents[1] = size;
 	const struct index *h = VAR(1, size);
 	const struct expr *gate[GATES], *before = state_at(u, cell, b, h);
-	for (int i = 0; i < GATES; i++) {
+	FOR (i, GATES) {
 		const struct index *place = PLUS(h, i * size);
 		gate[i] = LOAD(gates, gates == input ? AT(now, b, place) : AT(b, place));
 	}
@@ -456,14 +456,14 @@ static void step_gru(struct unrolling *u, int direction, int64_t s, struct defin
 	const struct index *now = CONSTANT(s), *dir = CONSTANT(direction), *b = VAR(0, u->batch);
 	const struct index *h = VAR(1, size), *g = VAR(1, rows);
 	const struct expr *gate[GRU_GATES], *before = state_at(u, hidden, b, h), *late = NULL;
-	for (int i = 0; i < GRU_GATES; i++)
+	FOR (i, GRU_GATES)
 		gate[i] = LOAD(input, AT(now, b, PLUS(h, i * size)));
 	if (u->lstm.late_reset && u->b)
 		late = LOAD(u->b, AT(dir, PLUS(h, (GRU_GATES + GRU_HIDDEN) * size)));
 	if (before) {
 		const struct expr *start = LOAD(input, AT(now, b, g));
 		struct definition *gates = hidden_part(u, "gates", direction, s, hidden_at, hidden, 0, rows, start);
-		for (int i = 0; i < GRU_HIDDEN; i++)
+		FOR (i, GRU_HIDDEN)
 			gate[i] = element_at(u, gates, b, PLUS(h, i * size));
 		if (u->lstm.late_reset)
 			late = element_at(u,
@@ -579,7 +579,7 @@ static void outputs(struct unrolling *u)
 		definer_shape(definer, i, extents, at);
 		const struct index *place[2] = { at[first ? 0 : 1], at[2] };
 		const struct expr *each[2] = { NULL };
-		for (int d = 0; d < u->lstm.directions; d++)
+		FOR (d, u->lstm.directions)
 			each[d] = LOAD(i == 1 ? u->h[d][u->steps - 1] : u->c[d], place);
 		OUT(i, of_direction(u, at[first ? 1 : 0], each[0], each[1]));
 	}
@@ -662,7 +662,7 @@ static void define_recurrent(struct definer *definer, const struct recurrence *k
 	struct unrolling u = { .definer = definer };
 	lstm_of(definer->node, kind, &u.lstm);
 	struct definition **const inputs[] = { &u.x, &u.w, &u.r, &u.b, &u.lengths, &u.initial_h, &u.initial_c, &u.p };
-	for (int i = 0; i < (int)COUNT(inputs); i++)
+	FOR (i, (int)COUNT(inputs))
 		*inputs[i] = IN(i);
 	u.steps = u.x->extents[u.lstm.batch_first];
 	u.batch = u.x->extents[!u.lstm.batch_first];
@@ -675,7 +675,7 @@ static void define_recurrent(struct definer *definer, const struct recurrence *k
 	if (counted && !strcmp(counted->type, "Lengths"))
 		u.there = definer_count(definer, counted->in[0]);
 	bool loops = u.steps > 2 && (u.there || repeat_pays(u.steps / UNROLLED_EACH, 1));
-	for (int direction = 0; direction < u.lstm.directions; direction++) {
+	FOR (direction, u.lstm.directions) {
 		struct definition *input = input_part(&u, direction, 0, loops ? 1 : u.steps);
 		struct state hidden = { u.initial_h, true, direction }, cell = { u.initial_c, true, direction };
 		u.h[direction] = arena_new_array(definer->arena, struct definition *, (size_t)u.steps);

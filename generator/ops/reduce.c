@@ -17,7 +17,7 @@ static bool axes_of(const struct node *node, bool *reduced)
 	int rank = node->in[0]->rank;
 	int64_t count = 0;
 	const int64_t *axes;
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		reduced[d] = d > 1;
 	if (is_global(node))
 		return true;
@@ -32,7 +32,7 @@ static bool axes_of(const struct node *node, bool *reduced)
 			return false;
 	}
 	bool all = !count && !(axes_are_input(node) && attribute_int(node, "noop_with_empty_axes"));
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		reduced[d] = all;
 	for (int64_t i = 0; i < count; i++)
 		reduced[node_axis(node, axes[i], rank)] = true;
@@ -89,7 +89,7 @@ static void infer_late(struct node *node, enum dtype type)
 		infer_output_unknown(node, 0, type);
 		return;
 	}
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		dims[d] = keep && d < x->rank && x->dims[d].extent == 1 ? dim_of(1) : dim_unknown;
 	infer_output(node, 0, type, rank, dims);
 }
@@ -111,7 +111,7 @@ void infer_reduce(struct node *node)
 		infer_late(node, type);
 		return;
 	}
-	for (int d = 0; d < node->in[0]->rank; d++)
+	FOR (d, node->in[0]->rank)
 		if (!reduced[d])
 			dims[rank++] = node->in[0]->dims[d];
 		else if (keep)
@@ -145,7 +145,7 @@ static const struct expr *neutral(struct arena *arena, enum dtype type, enum red
 static const struct expr *of_nothing(struct definer *definer, const struct reducing *r, enum reduce reduce)
 {
 	bool nothing = false;
-	for (int i = 0; i < r->count; i++)
+	FOR (i, r->count)
 		nothing |= r->terms[i] == 0;
 	return !nothing || dtypes[r->x->type].class == CLASS_FLOAT || (reduce != REDUCE_MAX && reduce != REDUCE_MIN)
 	        ? NULL
@@ -187,7 +187,7 @@ static struct result without(struct definer *definer, const bool *reduced, const
 	int64_t bound = 1;
 	int out = 0;
 	r.rank = definer_shape(definer, 0, r.extents, r.at);
-	for (int d = 0; d < r.x->rank; d++) {
+	FOR (d, r.x->rank) {
 		if (!reduced[d]) {
 			r.x_at[d] = r.at[out++];
 			continue;
@@ -207,7 +207,7 @@ static struct result without(struct definer *definer, const bool *reduced, const
 	double p = reduction->before == SCALAR_pow ? lp_norm(definer->node) : 0;
 	if (whole && !alone && !is_mean) /* a root or logarithm of integers: in double, cut towards 0 */
 		r.x = definer_as(definer, r.x, DTYPE_F64);
-	for (int d = 0; d < r.x->rank; d++)
+	FOR (d, r.x->rank)
 		r.x = definer_there(definer, r.x, reduced[d] ? dims[d].count : NULL, d,
 		        neutral(arena, r.x->type, exponentials ? REDUCE_MAX : reduction->reduce));
 	const struct expr *x = LOAD(r.x, r.x_at), *off = exponentials ? taken_off(definer, &r) : NULL, *y;
@@ -265,7 +265,7 @@ static void find_sets(struct sets *s, int d, int out)
 /* What is reduced of axes of one element is the same whether they are. */
 static uint32_t what_counts(const struct sets *s, uint32_t set)
 {
-	for (int d = 0; d < s->x->rank; d++)
+	FOR (d, s->x->rank)
 		if (s->x->extents[d] == 1)
 			set &= ~(1u << d);
 	return set;
@@ -276,10 +276,10 @@ static const struct expr *is_set(struct definer *definer, const struct sets *s, 
 {
 	const struct expr *all = I(1);
 	int rank = s->x->rank;
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		const struct expr *named = I(0);
 		for (int64_t i = 0; i < definer_elements(definer, 1); i++)
-			for (int from = 0; from < 2; from++)
+			FOR (from, 2)
 				named = I_OR(named, I_IS(ELEMENT(1, i), d - from * rank));
 		if (!(s->ones >> d & 1))
 			all = I_AND(all, set >> d & 1 ? named : I_IS(named, 0));
@@ -307,7 +307,7 @@ static void reduce_at_run_time(struct definer *definer)
 	for (int i = 0; i < s.count && s.count <= SETS_MOST; i++) {
 		bool known = false;
 		const struct expr *these = I(0), *one;
-		for (int k = 0; k < i; k++)
+		FOR (k, i)
 			known |= what_counts(&s, s.at[k]) == what_counts(&s, s.at[i]);
 		for (int k = i; k < s.count && !known; k++)
 			if (what_counts(&s, s.at[k]) == what_counts(&s, s.at[i]))
@@ -317,7 +317,7 @@ static void reduce_at_run_time(struct definer *definer)
 		right = I_OR(right, these);
 		if (++results > RESULTS_MOST)
 			break;
-		for (int d = 0; d < rank; d++)
+		FOR (d, rank)
 			reduced[d] = (s.at[i] ? s.at[i] : s.ones) >> d & 1; /* some are: a sum of one -0 is 0 */
 		struct result result = without(definer, reduced, definer_name(definer, "reduced"));
 		one = result.of ? LOAD(result.of, at) : result.body;
@@ -362,7 +362,7 @@ void infer_arg_extreme(struct node *node)
 	int64_t axis = node_axis(node, attribute_int(node, "axis"), x->rank);
 	if (x->dims[axis].extent == 0)
 		node_invalid(node, "dimension %d has no element", (int)axis);
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		if (d != axis)
 			dims[rank++] = x->dims[d];
 		else if (attribute_int(node, "keepdims"))
@@ -374,7 +374,7 @@ bool reduced_axes(const struct node *node, bool *reduced)
 {
 	if (op_of(node)->infer == infer_reduce)
 		return axes_of(node, reduced);
-	for (int d = 0; d < node->in[0]->rank; d++)
+	FOR (d, node->in[0]->rank)
 		reduced[d] = d == node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
 	return true;
 }
@@ -393,7 +393,7 @@ void define_arg_extreme(struct definer *definer)
 	r.rank = definer_shape(definer, 0, r.extents, r.at);
 	r.terms[0] = n;
 	r.x = definer_there(definer, r.x, count, (int)axis, neutral(arena, r.x->type, extreme));
-	for (int d = 0; d < r.x->rank; d++) {
+	FOR (d, r.x->rank) {
 		r.x_at[d] = d == axis ? VAR(r.rank, n) : r.at[out];
 		out += d != axis || keep;
 	}

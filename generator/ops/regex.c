@@ -45,7 +45,7 @@ static void set_join(unsigned char *set, const unsigned char *other, bool invert
 /* With the letters of the other case.  Twice, as a letter may be the other case of two (K, k and the Kelvin sign). */
 static void set_fold(unsigned char *set)
 {
-	for (int round = 0; round < 2; round++)
+	FOR (round, 2)
 		for (unsigned c = 0; c < 0x20000; c++) {
 			unsigned lower = uc_tolower(c), upper = uc_toupper(c);
 			if (has(set, c)) {

@@ -12,7 +12,7 @@ static struct tensor *tensor_like(struct graph *graph, const struct tensor *of, 
 	struct tensor *tensor = graph_tensor_fresh(graph, of->name);
 	tensor->type = of->type;
 	tensor->rank = of->rank - sliced;
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		tensor->dims[d] = of->dims[d + sliced];
 	return tensor;
 }
@@ -65,8 +65,8 @@ struct tensor *repeat_in(struct repeating *r, struct tensor *operand, enum repea
 
 bool repeat_reads(const struct repeating *r, const struct tensor *input)
 {
-	for (size_t i = 0; i < r->body->nodes.count; i++)
-		for (int k = 0; k < r->body->nodes.at[i]->ins; k++)
+	FOR_ALL (i, r->body->nodes)
+		FOR (k, r->body->nodes.at[i]->ins)
 			if (r->body->nodes.at[i]->in[k] == input)
 				return true;
 	return false;
@@ -75,7 +75,7 @@ bool repeat_reads(const struct repeating *r, const struct tensor *input)
 void repeat_drop(struct repeating *r, struct tensor *input)
 {
 	size_t kept = 0;
-	for (size_t i = 0; i < r->operands.count; i++) {
+	FOR_ALL (i, r->operands) {
 		if (r->body->inputs.at[i] == input)
 			continue;
 		r->body->inputs.at[kept] = r->body->inputs.at[i];
@@ -118,7 +118,7 @@ static void capture(struct repeating *r, struct tensor **place)
 	struct tensor *tensor = *place;
 	if (!tensor || tensor->graph == r->body || tensor->data)
 		return;
-	for (size_t i = 0; i < r->operands.count; i++)
+	FOR_ALL (i, r->operands)
 		if (r->operands.at[i] == tensor && r->in.at[i].moves == REPEAT_STEADY) {
 			*place = r->body->inputs.at[i];
 			return;
@@ -128,9 +128,9 @@ static void capture(struct repeating *r, struct tensor **place)
 
 static void capture_all(struct repeating *r)
 {
-	for (size_t i = 0; i < r->body->nodes.count; i++) {
+	FOR_ALL (i, r->body->nodes) {
 		struct node *node = r->body->nodes.at[i];
-		for (int k = 0; k < node->ins; k++)
+		FOR (k, node->ins)
 			capture(r, &node->in[k]);
 		for (struct guard *guard = (struct guard *)(uintptr_t)node->guard; guard;
 		        guard = (struct guard *)(uintptr_t)guard->outer)
@@ -151,18 +151,18 @@ static bool is_steady(const struct repeating *r, const struct node *node)
 {
 	if (node->guard || node_is_random(node) || !node->ins)
 		return false;
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		size_t n = node->in[i] && !node->in[i]->data ? input_number(r, node->in[i]) : 0;
 		if (node->in[i] && !node->in[i]->data
 		        && (n == r->body->inputs.count || r->in.at[n].moves != REPEAT_STEADY))
 			return false;
 	}
-	for (int k = 0; k < node->outs; k++)
+	FOR (k, node->outs)
 		if (node->out[k]
 		        && (node->out[k]->is_output || node->out[k]->form || !tensor_is_known(node->out[k])
 		                || tensor_elements(r->build, node->out[k]) == 0))
 			return false;
-	for (int i = 0; i < node->attribute_count; i++)
+	FOR (i, node->attribute_count)
 		if (node->attributes[i].g)
 			return false;
 	return true;
@@ -170,9 +170,9 @@ static bool is_steady(const struct repeating *r, const struct node *node)
 
 static void read_instead(const struct repeating *r, const struct tensor *old, struct tensor *now)
 {
-	for (size_t i = 0; i < r->body->nodes.count; i++) {
+	FOR_ALL (i, r->body->nodes) {
 		struct node *node = r->body->nodes.at[i];
-		for (int k = 0; k < node->ins; k++)
+		FOR (k, node->ins)
 			node->in[k] = node->in[k] == old ? now : node->in[k];
 		for (struct guard *guard = (struct guard *)(uintptr_t)node->guard; guard;
 		        guard = (struct guard *)(uintptr_t)guard->outer)
@@ -197,12 +197,12 @@ static void move_out(struct repeating *r, struct node *node, const struct guard 
 	node->graph = r->graph;
 	node->guard = guard;
 	push(r->build->arena, &r->graph->nodes, node);
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		if (node->in[i] && !node->in[i]->data)
 			node->in[i] = r->operands.at[input_number(r, node->in[i])];
 		else if (node->in[i] && node->in[i]->graph == r->body)
 			node->in[i] = constant_out(r, node->in[i]);
-	for (int k = 0; k < node->outs; k++) {
+	FOR (k, node->outs) {
 		struct tensor *old = node->out[k];
 		if (!old)
 			continue;
@@ -215,7 +215,7 @@ static void move_out(struct repeating *r, struct node *node, const struct guard 
 
 static bool asks(const struct repeating *r, const struct tensor *input)
 {
-	for (size_t i = 0; i < r->body->nodes.count; i++)
+	FOR_ALL (i, r->body->nodes)
 		for (const struct guard *guard = r->body->nodes.at[i]->guard; guard; guard = guard->outer)
 			if (guard->condition == input)
 				return true;
@@ -231,7 +231,7 @@ static void move_steady(struct repeating *r, const struct tensor *going)
 		guard = arena_new(r->build->arena, struct guard);
 		*guard = (struct guard){ starts, true, r->graph->guard };
 	}
-	for (size_t i = 0; i < r->body->nodes.count; i++)
+	FOR_ALL (i, r->body->nodes)
 		if (is_steady(r, r->body->nodes.at[i]))
 			move_out(r, r->body->nodes.at[i], guard ? guard : r->graph->guard);
 		else
@@ -245,11 +245,11 @@ static void move_steady(struct repeating *r, const struct tensor *going)
 
 static void want_nodes(const struct repeating *r)
 {
-	for (size_t i = 0; i < r->body->nodes.count; i++) {
+	FOR_ALL (i, r->body->nodes) {
 		const struct node *node = r->body->nodes.at[i];
 		if (node_is_random(node))
 			cannot(r, "random numbers are drawn anew in each round");
-		for (int k = 0; k < node->outs; k++)
+		FOR (k, node->outs)
 			if (node->out[k]
 			        && (node->out[k]->form || !tensor_is_known(node->out[k])
 			                || tensor_counted(node->out[k])))
@@ -328,7 +328,7 @@ struct tensor **repeat_node(struct repeating *r, int64_t rounds, struct tensor *
 
 void repeat_own(struct repeating *r, const struct own *own, struct tensor **out)
 {
-	for (size_t k = 0; k < r->out.count; k++)
+	FOR_ALL (k, r->out)
 		r->out.at[k].moves = REPEAT_STEADY;
 	capture_all(r);
 	want_nodes(r);
@@ -369,7 +369,7 @@ bool repeat_try(struct repeating *r, struct bodies *bodies, struct node *node, b
 		r->why = bodies_forgive(build);
 	build->out = out;
 	bodies_take_back(bodies, graph, &before);
-	for (int k = 0; k < node->outs; k++)
+	FOR (k, node->outs)
 		if (node->out[k])
 			node->out[k]->producer = node;
 	return false;
@@ -419,7 +419,7 @@ void infer_repeat(struct node *node)
 	const struct graph *body = body_of(node);
 	size_t count;
 	const int64_t *out = node_ints(node, "outputs", &count);
-	for (int k = 0; k < node->outs; k++) {
+	FOR (k, node->outs) {
 		const struct tensor *of = body->outputs.at[k];
 		struct dim dims[MAX_RANK] = { dim_of(node_int(node, "rounds", 1)) };
 		bool sliced = out[k] == REPEAT_SLICED || out[k] < 0;
@@ -486,7 +486,7 @@ void rounds_out(struct looping *l, struct definition *of, const struct definitio
 	index_vars(l->outer->arena, at, of->rank, of->extents);
 	if (of->is_output)
 		of = define_map(body, of->name, of->rank, of->extents, expr_load(l->outer->arena, of, at));
-	for (size_t i = 0; i < body->inputs.count; i++)
+	FOR_ALL (i, body->inputs)
 		if (body->inputs.at[i] == carries)
 			pair = (int)i;
 	of->is_output = true;
@@ -500,7 +500,7 @@ static void carry_checks(struct looping *l, check_list *checks, struct definitio
 {
 	struct program *body = l->repeat->body;
 	struct arena *arena = body->arena;
-	for (size_t i = 0; i < body->checks.count; i++) {
+	FOR_ALL (i, body->checks) {
 		struct definition *check = body->checks.at[i];
 		struct definition *before =
 		        define_input(body, arena_printf(arena, "%s_before", check->name), DTYPE_BOOL, 0, NULL);
@@ -542,7 +542,7 @@ void define_repeat(struct definer *definer)
 		        define_constant(definer->program, definer_name(definer, "true"), DTYPE_BOOL, 0, NULL, &yes));
 	for (size_t k = 0; k < outs; k++)
 		GIVE((int)k, rounds_result(&l, k, node->out[k] ? node->out[k]->name : "part"));
-	for (size_t i = 0; i < checks.count; i++) {
+	FOR_ALL (i, checks) {
 		struct definition *result = rounds_result(&l, outs + i, definer_name(definer, "held"));
 		definer_require(definer, checks.at[i]->code, 0, NULL, LOAD(result, NULL), "%s", checks.at[i]->text);
 	}

@@ -42,7 +42,7 @@ const struct index *definer_index(struct definer *definer, const struct expr *va
 const char *definer_shape_text(struct definer *definer, int rank, const int64_t *extents)
 {
 	const char *text = "[";
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		text = FORMAT("%s%s%" PRId64, text, d ? ", " : "", extents[d]);
 	return FORMAT("%s]", text);
 }
@@ -52,7 +52,7 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 {
 	char text[400];
 	int64_t number;
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		if (extents[d] == 0)
 			return;
 	/* Who asks; what a text asks is asked by the user's node, which every message names. */

@@ -39,7 +39,7 @@ struct resize {
 static int choice(const struct node *node, const char *name, const char *given, const char *const *names, int count)
 {
 	char text[200] = "";
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		if (!strcmp(given, names[i]))
 			return i;
 		strcat(strcat(text, i ? ", " : ""), names[i]);
@@ -138,7 +138,7 @@ static bool resize_of(const struct node *node, struct resize *r)
 		        scales ? "scales" : "sizes", count);
 	if (region && region_count != 2 * count)
 		node_invalid(node, "a region of %" PRId64 " numbers, %" PRId64 " are right", region_count, 2 * count);
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		r->scale[d] = r->end[d] = 1;
 		r->begin[d] = 0;
 		r->out[d] = x->dims[d].extent;
@@ -165,7 +165,7 @@ static bool resize_of(const struct node *node, struct resize *r)
 		if (r->out[axes[i]] >= 0)
 			r->out[axes[i]] = (int64_t)(common * (double)x->dims[axes[i]].extent + 0.5);
 	}
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		if (x->dims[d].extent == 0 && r->out[d] > 0)
 			node_invalid(node, "dimension %d has no element to take", d);
 	return true;
@@ -230,7 +230,7 @@ void infer_resize(struct node *node)
 		infer_output(node, 0, type, x->rank, dims);
 		return;
 	}
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		dims[d] = r.out[d] == x->dims[d].extent && (r.out[d] >= 0 || r.scale[d] == 1)
 		                && !(x->dims[d].count && is_there(node, 3))
 		        ? x->dims[d]
@@ -442,7 +442,7 @@ static struct definition *along(
 	int64_t extents[MAX_RANK];
 	const struct expr *y = NULL;
 	const char *name = definer_name(definer, FORMAT("resized_%d", d));
-	for (int k = 0; k < x->rank; k++) {
+	FOR (k, x->rank) {
 		extents[k] = k == d ? r->out[d] : x->extents[k];
 		at[k] = VAR(k, extents[k]);
 	}
@@ -491,7 +491,7 @@ static const struct expr *last_of(struct definer *definer, const struct resize *
 static void tell_counted(struct definer *definer, struct resize *r)
 {
 	const struct tensor *x = definer->node->in[0], *y = definer->node->out[0];
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		if (!x->dims[d].count
 		        || (!is_there(definer->node, 3) && r->scale[d] == 1 && r->begin[d] == 0 && r->end[d] == 1))
 			continue;
@@ -514,7 +514,7 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 	if (!count || !tensor_counted(y))
 		return false;
 	definer_require_dims(definer);
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		r->out[d] = y->dims[d].extent;
 		r->scale[d] = r->end[d] = 1;
 		r->begin[d] = 0;
@@ -718,7 +718,7 @@ static struct definition *along_runtime(
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	const struct expr *y;
-	for (int k = 0; k < x->rank; k++) {
+	FOR (k, x->rank) {
 		extents[k] = k == d ? r->out[d] : x->extents[k];
 		at[k] = VAR(k, extents[k]);
 	}
@@ -768,7 +768,7 @@ static void runtime_resize(
 	if (region && definer_elements(definer, 1) != 2 * count)
 		node_invalid(node, "a region of %" PRId64 " numbers, %" PRId64 " are right",
 		        definer_elements(definer, 1), 2 * count);
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		r->out[d] = extents[d];
 		r->scale[d] = r->end[d] = 1;
 		r->begin[d] = 0;
@@ -827,7 +827,7 @@ void define_resize(struct definer *definer)
 	enum dtype type = x->type;
 	if (dtypes[type].class != CLASS_FLOAT && r.mode != NEAREST) /* integers: in a float, rounded to even */
 		x = definer_as(definer, x, dtypes[type].bits > 16 ? DTYPE_F64 : DTYPE_F32);
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		if (definition_elements(x) && extents[d] && r.scale_at[d])
 			x = along_runtime(definer, &r, x, d, &inside[count++]);
 		else if (definition_elements(x) && extents[d]

@@ -83,7 +83,7 @@ static void samples_of(struct definer *definer, struct definition *x, struct def
 	VARS(at, 4, extents);
 	const struct expr *scale = NUMBER(type, (double)attribute_float(node, "spatial_scale")),
 	                  *offset = NUMBER(type, half_pixel(node) ? 0.5 : 0), *end[2];
-	for (int side = 0; side < 2; side++) {
+	FOR (side, 2) {
 		own[0] = at[0];
 		own[1] = CONSTANT(2 * side + 1 - d);
 		end[side] = SUB(MUL(LOAD(rois, own), scale), offset);
@@ -122,7 +122,7 @@ void define_roi_align(struct definer *definer)
 	}
 	x_at[0] = image_of(definer, LOAD(images, &at[0]), x->extents[0]);
 	x_at[1] = at[1];
-	for (int d = 0; d < 2; d++) {
+	FOR (d, 2) {
 		samples_of(definer, x, rois, d, extents[2 + d], samples, taps[d]);
 		const struct index *own[4] = { at[0], at[2 + d], VAR(4 + d, samples), VAR(6 + d, 2) };
 		x_at[2 + d] = VALUE(LOAD(taps[d][0], own), 0, x->extents[2 + d] - 1);
@@ -169,16 +169,16 @@ void define_max_roi_pool(struct definer *definer)
 	x_at[0] = image_of(definer, LOAD(rois, AT(at[0], CONSTANT(0))), x->extents[0]);
 	x_at[1] = at[1];
 	struct range there[4], some[2];
-	for (int d = 0; d < 2; d++) { /* the first of a cell's rows, of its columns, and the one behind the last */
+	FOR (d, 2) { /* the first of a cell's rows, of its columns, and the one behind the last */
 		const int64_t own[2] = { extents[0], extents[2 + d] }, n = x->extents[2 + d];
 		const struct index *r = VAR(0, own[0]), *o = VAR(1, own[1]), *cut[2];
 		const struct expr *end[2];
-		for (int side = 0; side < 2; side++)
+		FOR (side, 2)
 			end[side] = rounded(definer, type, MUL(LOAD(rois, AT(r, CONSTANT(2 * side + 2 - d))), scale));
 		const struct expr *size =
 		        DIV(expr2(definer, SCALAR_maximum, ADD(SUB(end[1], end[0]), NUMBER(type, 1)), NUMBER(type, 1)),
 		                NUMBER(type, (double)own[1]));
-		for (int side = 0; side < 2; side++) {
+		FOR (side, 2) {
 			const struct expr *number = CAST(type, POSITION(PLUS(o, side)));
 			const struct expr *edge = expr1(definer, side ? SCALAR_ceil : SCALAR_floor, MUL(number, size));
 			edge = MIN(MAX(ADD(edge, end[0]), NUMBER(type, 0)), NUMBER(type, (double)n));

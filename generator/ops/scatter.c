@@ -37,7 +37,7 @@ static void same_dims(const struct node *node, int i, int rank, const struct dim
 	const struct tensor *x = node_in(node, i);
 	if (x->rank >= 0 && x->rank != rank)
 		node_invalid(node, "input %d has %d dimensions, %d are right", i, x->rank, rank);
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		if (dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && x->dims[d].extent != dims[d].extent)
 			node_invalid(node, "dimension %d of input %d is %" PRId64 ", %" PRId64 " is right", d, i,
 			        x->dims[d].extent, dims[d].extent);
@@ -72,7 +72,7 @@ void infer_scatter_elements(struct node *node)
 			        "data has %d dimensions, the indices have %d, as many and at least 1 are right",
 			        x->rank, at->rank);
 		int axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
-		for (int d = 0; d < x->rank; d++)
+		FOR (d, x->rank)
 			if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d])
 			        && at->dims[d].extent > x->dims[d].extent)
 				node_invalid(node, "dimension %d of the indices is %" PRId64 ", data has %" PRId64, d,
@@ -103,7 +103,7 @@ void define_scatter_elements(struct definer *definer)
 	}
 	definer_require_index(definer, -1, axis);
 	to[axis] = place(definer, LOAD(indices, term), &dims[axis]);
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		if (to[d])
 			to[axis] = if_there(definer, &told[d], term[d], to[axis]);
 	definer_out_scatter(
@@ -133,14 +133,14 @@ void infer_scatter_nd(struct node *node)
 		        node, "data has %d dimensions, the indices have %d, at least 1 are right", x->rank, at->rank);
 	if (x->rank > 0 && at->rank > 0 && dim_is_known(at->dims[at->rank - 1])) {
 		int count = count_of(node);
-		for (int d = 0; d < at->rank - 1; d++)
+		FOR (d, at->rank - 1)
 			dims[n++] = at->dims[d];
 		for (int d = count; d < x->rank; d++)
 			dims[n++] = x->dims[d];
 		if (n > MAX_RANK)
 			node_unsupported(node, "updates of %d dimensions, %d at most are supported", n, MAX_RANK);
 		same_dims(node, 2, n, dims);
-		for (int i = 0; i < count; i++)
+		FOR (i, count)
 			infer_constant_indices(node, i, count, x->dims[i].extent);
 	}
 	infer_output_like(node, 0, x);
@@ -154,18 +154,18 @@ void define_scatter_nd(struct definer *definer)
 	int64_t terms[MAX_RANK];
 	SHAPE(0, rank, extents, at);
 	int rows = indices->rank - 1, count = count_of(definer->node);
-	for (int r = 0; r < rows; r++) {
+	FOR (r, rows) {
 		terms[r] = indices->extents[r];
 		index_at[r] = update_at[r] = VAR(rank + r, terms[r]);
 	}
 	for (int d = count; d < rank; d++)
 		update_at[rows + d - count] = at[d];
-	for (int d = 0; d < count; d++) {
+	FOR (d, count) {
 		definer_require_index(definer, d, d);
 		index_at[rows] = CONSTANT(d);
 		to[d] = place(definer, LOAD(indices, index_at), &definer->node->in[0]->dims[d]);
 	}
-	for (int r = 0; r < rows; r++)
+	FOR (r, rows)
 		to[0] = if_there(definer, &definer->node->in[1]->dims[r], index_at[r], to[0]);
 	definer_out_scatter(
 	        definer, 0, reduction_of(definer->node), to, rows, terms, LOAD(x, at), LOAD(updates, update_at));
@@ -301,7 +301,7 @@ static bool unpooled(const struct node *node, struct dim *dims)
 		        "kernel_shape has %" PRId64 " numbers, one for each of %" PRId64
 		        " axes is right, as of strides and twice of pads",
 		        count, axes);
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		dims[d] = x->dims[d];
 		known &= dim_is_known(dims[d]);
 		if (d < 2 || !dim_is_known(dims[d]))
@@ -363,7 +363,7 @@ void define_max_unpool(struct definer *definer)
 	for (int64_t d = 0; d < definer_elements(definer, 2); d++) /* where it comes at run time: as declared */
 		right = I_AND(right, I_IS(ELEMENT(2, d), extents[d]));
 	REQUIRE(right, "an output_shape as declared, %s, is right", definer_shape_text(definer, rank, extents));
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		from[d] = dims[d].extent;
 		total *= from[d];
 		term[d] = VAR(rank + d, x->extents[d]);
@@ -379,7 +379,7 @@ void define_max_unpool(struct definer *definer)
 	const struct expr *offset = MIN(CAST(DTYPE_U64, LOAD(offsets, term)), WHOLE(DTYPE_U64, total));
 	const struct index *flat = VALUE(CAST(DTYPE_I64, offset), 0, total);
 	int64_t step = total;
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		step /= from[d];
 		told[d] = QUOTIENT(flat, step);
 		to[d] = POSITION(d ? REST(told[d], from[d]) : told[d]);

@@ -15,7 +15,7 @@ static void join_dims(struct node *node, struct dim *dims)
 	int ins = 3, outs = 1;
 	memcpy(in, node->in, 3 * sizeof *in);
 	memcpy(out, node->out, (size_t)node->outs * sizeof *out);
-	for (int d = 0; d < yes->rank; d++) {
+	FOR (d, yes->rank) {
 		dims[d] = yes->dims[d];
 		if (!is_joined(yes->dims[d], no->dims[d]))
 			continue;
@@ -62,7 +62,7 @@ void infer_select(struct node *node)
 	if (tensor_is_known(yes) && tensor_is_known(no))
 		join_dims(node, dims);
 	else
-		for (int d = 0; d < yes->rank; d++) /* a bound that is not there yet may be one of either */
+		FOR (d, yes->rank) /* a bound that is not there yet may be one of either */
 			dims[d] = is_joined(yes->dims[d], no->dims[d])
 			                || (!dim_is_known(yes->dims[d]) && yes->dims[d].symbol != no->dims[d].symbol)
 			        ? dim_unknown
@@ -77,7 +77,7 @@ static const struct expr *of_branch(
 	struct definition *x = IN(i);
 	struct range there[MAX_RANK];
 	int count = 0;
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		if (x->extents[d] == 0)
 			return NUMBER(x->type, 0);
 		if (x->extents[d] < extents[d])

@@ -111,7 +111,7 @@ void infer_sequence_construct(struct node *node)
 	infer_least(node, 1);
 	struct list *list = list_new(node, (size_t)node->ins);
 	enum dtype type = DTYPE_NONE;
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		if (!node->in[i])
 			node_invalid(node, " lacks input %d", i);
 		want_element(node, i, type);

@@ -37,8 +37,8 @@ static void require_division(struct definer *definer)
 	const struct tensor *tensors[2] = { definer->node->in[0], definer->node->out[0] };
 	const struct expr *elements[2] = { I(1), I(1) };
 	bool divides = true;
-	for (int i = 0; i < 2; i++)
-		for (int d = 0; d < tensors[i]->rank; d++) {
+	FOR (i, 2)
+		FOR (d, tensors[i]->rank) {
 			elements[i] = I_MUL(elements[i], DIM(&tensors[i]->dims[d]));
 			divides &=
 			        i == 0 || !tensors[i]->dims[d].count || !size_may_not_divide(tensors[i]->dims[d].count);
@@ -64,10 +64,10 @@ static void actual_offsets(struct definer *definer, const struct index *const *a
 	const struct tensor *tensors[2] = { definer->node->in[0], definer->node->out[0] };
 	const struct expr *actual[2][MAX_RANK];
 	int64_t extents[MAX_RANK];
-	for (int i = 0; i < 2; i++)
-		for (int d = 0; d < tensors[i]->rank; d++)
+	FOR (i, 2)
+		FOR (d, tensors[i]->rank)
 			actual[i][d] = DIM(&tensors[i]->dims[d]);
-	for (int d = 0; d < tensors[0]->rank; d++)
+	FOR (d, tensors[0]->rank)
 		extents[d] = tensors[0]->dims[d].extent;
 	unflatten(definer, definer_flatten(definer, tensors[1]->rank, at, actual[1]), tensors[0]->rank, extents,
 	        actual[0], x_at);
@@ -103,7 +103,7 @@ static void resolve(const struct node *node, const int64_t *shape, int rank, boo
 {
 	const struct tensor *x = node->in[0];
 	int left = -1;
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		if (shape[d] < -1)
 			node_invalid(node, "%" PRId64 " in dimension %d", shape[d], d);
 		if (shape[d] == -1 && left >= 0)
@@ -115,7 +115,7 @@ static void resolve(const struct node *node, const int64_t *shape, int rank, boo
 		dims[d] = shape[d] == 0 && !zero_is_zero ? x->rank < 0 ? dim_unknown : x->dims[d] : dim_of(shape[d]);
 	}
 	int64_t have = tensor_elements(node->graph->build, x), want = 1;
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		if (d == left)
 			continue;
 		if (!dim_is_known(dims[d]))
@@ -143,7 +143,7 @@ static struct tensor *size_of_reshaped(const struct node *node, int d)
 {
 	const struct tensor *x = node->in[0];
 	struct tensor *in[1 + MAX_RANK] = { node->in[1] };
-	for (int k = 0; k < x->rank; k++)
+	FOR (k, x->rank)
 		in[1 + k] = size_of_dim(node, &x->dims[k]);
 	struct tensor *size = size_made(node, "SizeReshape", d, 1 + x->rank, in);
 	size->producer->attributes[size->producer->attribute_count++] =
@@ -160,9 +160,9 @@ static void resolve_late(struct definer *definer, int input, int rank, int x_ran
 {
 	const struct expr *none = I(0), *all = I(1), *others = all, *open = none, *made = all;
 	bool zero_is_zero = attribute_int(definer->node, "allowzero") != 0;
-	for (int d = 0; d < x_rank; d++)
+	FOR (d, x_rank)
 		all = I_MUL(all, x[d]);
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		const struct expr *number = ELEMENT(input, d), *is_open = I_IS(number, -1);
 		numbers[d] = zero_is_zero || d >= x_rank ? number : I_WHERE(I_IS(number, 0), x[d], number);
 		open = I_ADD(open, is_open);
@@ -170,7 +170,7 @@ static void resolve_late(struct definer *definer, int input, int rank, int x_ran
 	}
 	const struct expr *left = integer_kept(definer, "left", I_WHERE(I_IS(others, 0), none, I_DIV(all, others)));
 	*right = I_LESS(open, I(2));
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		numbers[d] = integer_kept(definer, "number", I_WHERE(I_IS(numbers[d], -1), left, numbers[d]));
 		*right = I_AND(*right, integer_of(definer, SCALAR_less_equal, none, numbers[d]));
 		made = I_MUL(made, numbers[d]);
@@ -186,7 +186,7 @@ void define_size_reshape(struct definer *definer)
 	int rank = (int)definer_elements(definer, 0), x_rank = definer->node->ins - 1;
 	if (rank > MAX_RANK)
 		node_limit(definer->node, " to %d dimensions", rank);
-	for (int k = 0; k < x_rank; k++)
+	FOR (k, x_rank)
 		x[k] = ELEMENT(1 + k, 0);
 	resolve_late(definer, 0, rank, x_rank, x, numbers, &right);
 	int64_t at = attribute_int(definer->node, "at");
@@ -227,7 +227,7 @@ void infer_reshape(struct node *node)
 		if (!shape) {
 			const struct tensor *tensor = node->in[1];
 			if (tensor->rank == 1 && dim_is_known(tensor->dims[0]) && tensor->dims[0].extent <= MAX_RANK) {
-				for (int d = 0; d < MAX_RANK; d++)
+				FOR (d, MAX_RANK)
 					dims[d] = dim_unknown;
 				if (tensor_is_known(node->in[0]))
 					infer_asked_dims(node, (int)tensor->dims[0].extent, dims, size_of_reshaped);
@@ -252,10 +252,10 @@ static void require_sizes(struct definer *definer)
 	if (definer_elements(definer, 1) != y->rank)
 		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 1), y->rank);
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		x[d] = DIM(&tensor->dims[d]);
 	resolve_late(definer, 1, y->rank, tensor->rank, x, numbers, &right);
-	for (int d = 0; d < y->rank; d++)
+	FOR (d, y->rank)
 		right = I_AND(right, I_EQUAL(numbers[d], DIM(&y->dims[d])));
 	definer_require_dims(definer);
 	REQUIRE(right, "the shape at run time does not make the declared one of the data");
@@ -272,10 +272,10 @@ static void require_shape(struct definer *definer)
 	if (definer_elements(definer, 1) != rank)
 		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 1), rank);
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		const struct expr *number = ELEMENT(1, d), *is = I(0);
 		int64_t others = 1;
-		for (int k = 0; k < rank; k++)
+		FOR (k, rank)
 			others *= k == d ? 1 : extents[k];
 		if (zero_is_zero || extents[d])
 			is = I_OR(is, I_IS(number, extents[d]));
@@ -378,7 +378,7 @@ static void infer_axes(struct node *node, int sign)
 	}
 	if (x->rank + sign * count < 0)
 		node_invalid(node, "%" PRId64 " axes of %d dimensions", count, x->rank);
-	for (int d = 0; d < MAX_RANK; d++)
+	FOR (d, MAX_RANK)
 		dims[d] = dim_unknown;
 	infer_output(node, 0, x->type, x->rank + sign * (int)count, dims);
 }
@@ -399,7 +399,7 @@ static void require_axes(
 		int ones = 0;
 		for (; d < rank && with[d] == 1; d++, ones++)
 			for (int64_t i = 0; i < count; i++)
-				for (int from = 0; from < 2; from++)
+				FOR (from, 2)
 					named = I_ADD(named, I_IS(ELEMENT(1, i), d - from * rank));
 		for (; other < rank_without && without[other] == 1; other++)
 			ones--;
@@ -435,7 +435,7 @@ void infer_squeeze(struct node *node)
 	}
 	bool all = count == 0 && (node->since < 13 ? !node_attribute(node, "axes") : !node_in(node, 1));
 	mark_axes(node, axes, count, x->rank, marked);
-	for (int d = 0; d < x->rank; d++) {
+	FOR (d, x->rank) {
 		if (marked[d] && dim_is_known(x->dims[d]) && x->dims[d].extent != 1)
 			node_invalid(node, "dimension %d has %" PRId64 ", 1 is right", d, x->dims[d].extent);
 		if (all && !dim_is_known(x->dims[d])) {
@@ -499,7 +499,7 @@ static void permutation(const struct node *node, int rank, int *perm)
 	bool seen[MAX_RANK] = { false };
 	if (ints && given != (size_t)rank)
 		node_invalid(node, "perm has %zu numbers, data has %d dimensions", given, rank);
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		int64_t from = ints ? ints[d] : rank - 1 - d;
 		if (from < 0 || from >= rank || seen[from])
 			node_invalid(node, "perm is no permutation of 0 … %d", rank - 1);
@@ -519,7 +519,7 @@ void infer_transpose(struct node *node)
 		return;
 	}
 	permutation(node, x->rank, perm);
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		dims[d] = x->dims[perm[d]];
 	infer_output(node, 0, x->type, x->rank, dims);
 }
@@ -530,7 +530,7 @@ void define_transpose(struct definer *definer)
 	SHAPE(0, rank, extents, at);
 	int perm[MAX_RANK];
 	permutation(definer->node, rank, perm);
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		x_at[perm[d]] = at[d];
 	OUT(0, LOAD(IN(0), x_at));
 }
@@ -553,7 +553,7 @@ void infer_expand(struct node *node)
 	if (!ints && !sizes && x->rank >= 0 && numbers->rank == 1 && dim_is_known(numbers->dims[0])
 	        && numbers->dims[0].extent <= MAX_RANK) {
 		int rank = x->rank > numbers->dims[0].extent ? x->rank : (int)numbers->dims[0].extent;
-		for (int d = 0; d < rank; d++) /* an extent of 1 may grow, others stay */
+		FOR (d, rank) /* an extent of 1 may grow, others stay */
 			dims[d] = d < rank - x->rank || x->dims[d - rank + x->rank].extent == 1
 			        ? dim_unknown
 			        : x->dims[d - rank + x->rank];
@@ -569,7 +569,7 @@ void infer_expand(struct node *node)
 	if (count > MAX_RANK)
 		node_limit(node, " to %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
 	shape.rank = (int)count;
-	for (int d = 0; d < shape.rank; d++) {
+	FOR (d, shape.rank) {
 		if (ints && ints[d] < 0)
 			node_invalid(node, "%" PRId64 " in dimension %d", ints[d], d);
 		shape.dims[d] = ints ? dim_of(ints[d]) : size_dim(sizes[d]);
@@ -584,7 +584,7 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 	const struct definition *x = IN(0);
 	const struct expr *all = I(1);
 	int64_t count = definer_elements(definer, 1);
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		int64_t have = d < rank - x->rank ? 1 : x->extents[d - rank + x->rank], i = d - rank + count;
 		const struct dim *dim = &definer->node->out[0]->dims[d];
 		if (have != 1 ? have != extents[d] : i < 0 && extents[d] != 1)

@@ -48,7 +48,7 @@ static struct tensor *pair(const struct node *node, const char *type, struct ten
 {
 	const struct graph *graph = node->graph;
 	type = type_of(node, type);
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		const struct node *made = graph->nodes.at[i];
 		if (made->guard == graph->guard && made->type == type && !strcmp(made->domain, "ingot")
 		        && size_equal(made->in[0], a) && size_equal(made->in[1], b))
@@ -125,7 +125,7 @@ static bool is_negated(const struct node *node, struct tensor *a, struct tensor 
 /* What a sum has and takes away says nothing. */
 static void cancel(const struct node *node, struct parts *parts)
 {
-	for (size_t i = 0; i < parts->at.count; i++)
+	FOR_ALL (i, parts->at)
 		for (size_t k = 0; k < i; k++)
 			if (is_negated(node, parts->at.at[k], parts->at.at[i])) {
 				drop(parts, i);
@@ -159,7 +159,7 @@ static struct tensor *negated(const struct node *node, struct tensor *a)
 	struct parts of = { .number = 0 }, less = { .number = 0 };
 	take(node, &of, SUM, a);
 	less.number = -of.number;
-	for (size_t i = 0; i < of.at.count; i++)
+	FOR_ALL (i, of.at)
 		insert(node->graph->build->arena, &less, SUM, size_product(node, of.at.at[i], size_number(node, -1)));
 	return joined(node, SUM, &less);
 }
@@ -270,7 +270,7 @@ struct span size_span(struct tensor *size)
 	if (!size->is_spanned) {
 		struct span span = { 0, size->most ? size->most : FAR };
 		bool said = false;
-		for (size_t i = 0; i < main->sizes.count; i++)
+		FOR_ALL (i, main->sizes)
 			if (main->sizes.at[i].size == size) {
 				span = (struct span){ main->sizes.at[i].least, main->sizes.at[i].most };
 				said = true;

@@ -36,7 +36,7 @@ static bool cuts_of(const struct node *node, struct cut *cuts, bool *touched)
 	const int64_t *numbers[4] = { NULL }; /* starts, ends, axes, steps */
 	int64_t counts[4] = { 0 };
 	static const char *const names[] = { "starts", "ends", "axes" };
-	for (int i = 0; i < 4; i++) {
+	FOR (i, 4) {
 		if (node->since >= 10) {
 			numbers[i] = node_in_ints(node, 1 + i, &counts[i]);
 			if (node_in(node, 1 + i) && !numbers[i])
@@ -72,7 +72,7 @@ static void touched_axes(const struct node *node, bool *touched)
 	int64_t count, given = starts && starts->rank == 1 ? starts->dims[0].extent : -1;
 	const int64_t *axes = node_in_ints(node, 3, &count);
 	bool all = !axes && (node_in(node, 3) || given < 0);
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		touched[d] = all || (!axes && d < given);
 	for (int64_t i = 0; axes && i < count; i++)
 		touched[node_axis(node, axes[i], x->rank)] = true;
@@ -132,7 +132,7 @@ static bool taken_of(const struct node *node, struct tensor **taken)
 	const struct tensor *x = node->in[0];
 	struct tensor *const *numbers[4];
 	int64_t counts[4];
-	for (int i = 0; i < 4; i++)
+	FOR (i, 4)
 		if (!(numbers[i] = node->since >= 10 ? node_in_sizes(node, 1 + i, &counts[i]) : NULL)
 		        && (i < 2 || node_in(node, 1 + i)))
 			return false;
@@ -186,14 +186,14 @@ void infer_slice(struct node *node)
 	bool known = cuts_of(node, cuts, touched);
 	if (!known)
 		touched_axes(node, touched);
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		dims[d] = !touched[d] && !known                               ? x->dims[d]
 		        : !known || (touched[d] && !dim_is_known(x->dims[d])) ? dim_unknown
 		        : touched[d]                                          ? dim_of(cuts[d].count)
 		                                                              : x->dims[d];
 	struct tensor *taken[MAX_RANK];
 	if (!known && tensor_is_known(x) && taken_of(node, taken))
-		for (int d = 0; d < x->rank; d++) {
+		FOR (d, x->rank) {
 			dims[d] = taken[d] && taken[d] != x->dims[d].count ? size_dim(taken[d]) : x->dims[d];
 			if (dims[d].extent > x->dims[d].extent)
 				dims[d].extent = x->dims[d].extent;
@@ -269,7 +269,7 @@ static void slice_at_run_time(struct definer *definer)
 	if (axes.count > rank)
 		node_invalid(node, "%" PRId64 " starts of %d dimensions", axes.count, rank);
 	const struct expr *right = axes_right(definer, &axes);
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		if (extents[d] > x->extents[d])
 			node_invalid(node, "dimension %d is declared as %" PRId64 ", data has %" PRId64, d, extents[d],
 			        x->extents[d]);
@@ -301,7 +301,7 @@ void define_slice(struct definer *definer)
 		slice_at_run_time(definer);
 		return;
 	}
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		if (touched[d])
 			at[d] = PLUS(SCALE(at[d], cuts[d].step), cuts[d].start);
 	OUT(0, LOAD(IN(0), at));

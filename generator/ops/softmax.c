@@ -37,7 +37,7 @@ static void define_either(struct definer *definer, bool logarithm, bool masked)
 	int from = 0, to = x->rank;
 	if (rank > 1 || definer->node->since >= 13)
 		row_of(definer->node, &from, &to);
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		bool inside = from <= d && d < to;
 		row_extents[d] = inside ? 1 : extents[d];
 		term_at[d] = inside ? VAR(rank + d - from, extents[d]) : at[d];

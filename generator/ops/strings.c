@@ -59,7 +59,7 @@ static struct tensor *constant_bytes(const struct node *node, const struct tenso
 	char *data = arena_array(build->arena, bytes + 1, 1);
 	for (int64_t i = 0; i < count; i++)
 		memcpy(data + (size_t)i * width, x->strings[i], strlen(x->strings[i]));
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		extents[d] = x->dims[d].extent;
 	extents[x->rank] = (int64_t)width;
 	return graph_constant_borrowed(node->graph, "text", DTYPE_U8, x->rank + 1, extents, data);
@@ -85,7 +85,7 @@ static void make_text(struct node *node, int i, struct tensor *bytes)
 
 void strings_look(struct node *node)
 {
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		struct tensor *x = node->in[i];
 		if (x && x->utf8 && x->utf8->rank > 0) {
 			x->rank = x->utf8->rank - 1;
@@ -115,9 +115,9 @@ static bool is_string(const struct tensor *x) { return x && !x->form && x->type 
 bool node_has_strings(const struct node *node)
 {
 	bool any = false;
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		any |= is_string(node->in[i]);
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		any |= is_string(node->out[i]);
 	return any || cast_makes_strings(node);
 }
@@ -134,7 +134,7 @@ bool expand_strings(struct bodies *bodies, struct node *node, const struct op *o
 	version_check_inputs(node);
 	if (!strcmp(op->name, "CastLike"))
 		return cast_like_strings(bodies, node);
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		if ((over->in[i] = node->in[i]) && is_string(node->in[i])
 		        && !(over->in[i] = bytes_of(node, node->in[i])))
 			return false;
@@ -145,7 +145,7 @@ bool expand_strings(struct bodies *bodies, struct node *node, const struct op *o
 		return true;
 	}
 	size_t tensors = node->graph->tensors.count;
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		if ((over->out[i] = node->out[i]) && (makes || (row->strings == FIRST && i == 0)))
 			over->out[i] = graph_tensor_fresh(node->graph, "text");
 	text.text = arena_printf(arena, "onnx/strings/%s.jinja", row->name);
@@ -157,7 +157,7 @@ bool expand_strings(struct bodies *bodies, struct node *node, const struct op *o
 		graph_cut(node->graph, node->graph->nodes.count, tensors);
 		return false;
 	}
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		if (over->out[i] != node->out[i])
 			make_text(node, i, over->out[i]);
 	return true;

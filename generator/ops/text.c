@@ -88,7 +88,7 @@ static struct value describe(struct arena *arena, const struct tensor *tensor)
 	}
 	struct value dims = value_list(arena);
 	struct value counted = value_list(arena);
-	for (int d = 0; d < tensor->rank; d++) {
+	FOR (d, tensor->rank) {
 		value_list_add(dims, value_int(tensor->dims[d].extent));
 		value_list_add(counted, value_bool(tensor->dims[d].count));
 	}
@@ -142,11 +142,11 @@ static struct value default_value(const struct attribute_row *row)
 /* Rows of the node's version come last, as what they say counts. */
 static void set_attributes(struct arena *arena, struct value globals, const struct node *node, const struct op *op)
 {
-	for (int ours = 0; ours < 2; ours++)
+	FOR (ours, 2)
 		for (const struct attribute_row *row = op->attributes; row && row->name; row++)
 			if (ours == (row->from <= node->since && node->since <= row->to))
 				value_dict_set(globals, row->name, default_value(row));
-	for (int i = 0; i < node->attribute_count; i++)
+	FOR (i, node->attribute_count)
 		value_dict_set(globals, node->attributes[i].name, attribute_value(arena, &node->attributes[i]));
 }
 
@@ -252,7 +252,7 @@ static struct value tens(struct template_call *call)
 	int from = (int)call_int(call, 0, 0), to = (int)call_int(call, 1, 0);
 	struct value limbs = value_list(arena), moves = value_list(arena), tables = value_dict(arena),
 	             lists[LIMBS_GIVEN];
-	for (int i = 0; i < LIMBS_GIVEN; i++)
+	FOR (i, LIMBS_GIVEN)
 		value_list_add(limbs, lists[i] = value_list(arena));
 	for (int power = from; power <= to; power++) {
 		uint32_t ten[LIMBS] = { 0 };
@@ -260,7 +260,7 @@ static struct value tens(struct template_call *call)
 		ten[whole / 32] = 1u << whole % 32;
 		for (int i = 0; i < (power < 0 ? -power : power); i++) {
 			uint64_t left = 0;
-			for (int k = 0; k < LIMBS; k++) {
+			FOR (k, LIMBS) {
 				uint32_t *limb = &ten[power < 0 ? LIMBS - 1 - k : k];
 				left = power < 0 ? (left << 32) + *limb : left + 10 * (uint64_t)*limb;
 				*limb = (uint32_t)(power < 0 ? left / 10 : left);
@@ -284,11 +284,11 @@ static struct value automaton(struct template_call *call)
 	const char *pattern = call_string(call, 0, "");
 	struct value steps = value_list(call->arena), ends = value_list(call->arena), of = value_list(call->arena);
 	const struct automaton *made = automaton_of(build, regex_read(build, pattern));
-	for (size_t i = 0; i < made->steps.count; i++)
+	FOR_ALL (i, made->steps)
 		value_list_add(steps, value_int(made->steps.at[i]));
-	for (size_t i = 0; i < made->ends.count; i++)
+	FOR_ALL (i, made->ends)
 		value_list_add(ends, value_int(made->ends.at[i]));
-	for (int byte = 0; byte < 256; byte++)
+	FOR (byte, 256)
 		value_list_add(of, value_int(made->class_of[byte]));
 	struct value tables = value_dict(call->arena);
 	value_set_int(tables, "classes", made->classes);
@@ -396,11 +396,11 @@ static const char *widening(struct arena *arena, struct value globals, const str
 		[ATTRIBUTE_INTS] = "ints" }; /* what rows of such texts have */
 	struct value given = value_list(arena);
 	enum dtype half = DTYPE_NONE;
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		half = node->in[i] && is_half(node->in[i]->type) ? node->in[i]->type : half;
 	if (!op->wide || half == DTYPE_NONE)
 		return NULL;
-	for (int i = 0; i < node->attribute_count; i++) {
+	FOR (i, node->attribute_count) {
 		struct value one = value_dict(arena);
 		value_set_string(one, "name", node->attributes[i].name);
 		value_set_string(one, "kind", kinds[node->attributes[i].kind]);
@@ -414,7 +414,7 @@ static const char *widening(struct arena *arena, struct value globals, const str
 
 bool inputs_are_known(const struct node *node)
 {
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		if (node->in[i] && !tensor_is_known(node->in[i]))
 			return false;
 	return true;

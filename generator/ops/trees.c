@@ -72,7 +72,7 @@ static int32_t find(const struct forest *f, int64_t tree, int64_t node)
 
 static enum branch_mode mode_of(const struct forest *f, struct bytes name)
 {
-	for (int m = 0; m < MODE_COUNT; m++)
+	FOR (m, MODE_COUNT)
 		if (strlen(modes[m]) == name.count && !memcmp(modes[m], name.at, name.count))
 			return (enum branch_mode)m;
 	node_fail(
@@ -193,7 +193,7 @@ struct table {
 static int64_t add_pair(struct table *t)
 {
 	int64_t at = (int64_t)t->slots.count;
-	for (int i = 0; i < 2; i++)
+	FOR (i, 2)
 		push(t->f->arena, &t->slots, ((struct slot){ .threshold = NAN, .leaf = -1 }));
 	return at;
 }

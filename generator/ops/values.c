@@ -205,19 +205,19 @@ static void of_elements(struct made *made, const struct op *op)
 	sizes in[3];
 	if (node->ins < 2 || node->ins > 3 || node->out[0]->rank > 1)
 		return;
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		if (!(in[i] = node_in_sizes(node, i, &count[i])))
 			return;
 		most = count[i] != 1 ? count[i] : most;
 	}
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		if (count[i] != most && count[i] != 1)
 			return;
 	if (!make_room(made, most))
 		return;
 	for (int64_t k = 0; k < most; k++) {
 		struct tensor *each[3];
-		for (int i = 0; i < node->ins; i++)
+		FOR (i, node->ins)
 			each[i] = in[i][count[i] == 1 ? 0 : k];
 		if (op->infer == infer_where)
 			made->at[k] = each[0]->data ? each[tensor_int(each[0], 0) ? 1 : 2] : NULL;
@@ -298,7 +298,7 @@ void values_follow(struct node *node, const struct op *op)
 	if (!out || out->form || out->data || !may_be_sizes(out->type) || !tensor_is_known(out) || tensor_counted(out)
 	        || tensor_elements(node->graph->build, out) > VALUES_MOST)
 		return;
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		comes |= node->in[i] && node->in[i]->sizes;
 	if (!comes)
 		return;

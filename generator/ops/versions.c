@@ -76,7 +76,7 @@ static const char *list_of(struct arena *arena, uint32_t types)
 {
 	const char *list = "";
 	int count = 0;
-	for (int t = 0; t < DTYPE_COUNT; t++)
+	FOR (t, DTYPE_COUNT)
 		if (types >> t & 1u)
 			list = arena_printf(arena, "%s%s%s", list, count++ ? ", " : "", dtypes[t].text);
 	return count > 1 ? arena_printf(arena, "one of %s", list) : list;
@@ -117,7 +117,7 @@ void version_check_outputs(const struct node *node)
 	at += strcspn(at, ">;");
 	at = *at == '>' ? at + 1 : "-";
 	struct word word = { "", 0 };
-	for (int i = 0; i < node->outs; i++) {
+	FOR (i, node->outs) {
 		struct word next = has(word, '+') || has(word, '*') ? word : next_word(&at);
 		if (!next.length)
 			node_invalid(node, " of opset %d has no output %d", node->since, i);

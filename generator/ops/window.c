@@ -12,7 +12,7 @@ void window_numbers(
 	const int64_t *ints = node_ints(node, name, &given);
 	if (given && given != (size_t)count)
 		node_invalid(node, "%s has %zu numbers, %d are right", name, given, count);
-	for (int d = 0; d < count; d++) {
+	FOR (d, count) {
 		numbers[d] = given ? ints[d] : otherwise;
 		if (numbers[d] < least || numbers[d] > WINDOW_MOST)
 			node_invalid(
@@ -68,7 +68,7 @@ static int read_window(const struct node *node, const struct tensor *data, const
 	window_numbers(node, "strides", count, 1, 1, window->stride);
 	window_numbers(node, "dilations", count, 1, 1, window->dilation);
 	double taps = 1;
-	for (int d = 0; d < count; d++)
+	FOR (d, count)
 		taps *= window->kernel[d] < 0 ? 1 : (double)window->kernel[d];
 	if (taps > taps_most)
 		node_limit(node, "a window of %g elements", taps);
@@ -97,7 +97,7 @@ void window_of(const struct node *node, const struct tensor *data, const int64_t
 	window_numbers(node, "pads", count * 2, 0, 0, pads);
 	enum auto_pad auto_pad = auto_pad_of(node);
 	bool ceil_mode = node_int(node, "ceil_mode", 0) != 0;
-	for (int d = 0; d < count; d++) {
+	FOR (d, count) {
 		if (!begin_dimension(node, data, window, d, auto_pad == PAD_NOTSET, pads))
 			continue;
 		if (auto_pad == PAD_SAME_UPPER || auto_pad == PAD_SAME_LOWER) {
@@ -156,7 +156,7 @@ void window_transposed_of(
 	node_ints(node, "output_shape", &sized);
 	enum auto_pad auto_pad = auto_pad_of(node);
 	bool same = auto_pad == PAD_SAME_UPPER || auto_pad == PAD_SAME_LOWER;
-	for (int d = 0; d < count; d++) {
+	FOR (d, count) {
 		if (!begin_dimension(node, data, window, d, auto_pad == PAD_NOTSET, pads))
 			continue;
 		if (window->in[d] > WINDOW_MOST || window->in[d] < 1)
@@ -184,7 +184,7 @@ const struct expr *window_load(struct definer *definer, const struct window *win
         const struct index **at, int first_out, int first_reduced, const struct expr *outside)
 {
 	struct range ranges[MAX_RANK];
-	for (int d = 0; d < window->count; d++) {
+	FOR (d, window->count) {
 		const struct index *i = SCALE(VAR(first_out + d, window->out[d]), window->stride[d]);
 		const struct index *k = SCALE(VAR(first_reduced + d, window->kernel[d]), window->dilation[d]);
 		at[2 + d] = PLUS(SUM(i, k), -window->before[d]);

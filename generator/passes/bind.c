@@ -35,7 +35,7 @@ static const char *symbol_at(struct graph *graph, const char *name)
 	const char *colon = strrchr(name, ':'), *symbol = name;
 	for (size_t i = 0; colon && i < graph->inputs.count; i++) {
 		const struct tensor *input = graph->inputs.at[i];
-		for (int axis = 0; axis < input->rank; axis++) {
+		FOR (axis, input->rank) {
 			const char *place = arena_printf(graph->build->arena, "%s:%d", input->name, axis);
 			if (input->dims[axis].symbol && !strcmp(input->dims[axis].symbol, name))
 				return name;
@@ -48,16 +48,16 @@ static const char *symbol_at(struct graph *graph, const char *name)
 
 static void set_symbol(struct graph *graph, const char *symbol, int64_t extent, struct tensor *count)
 {
-	for (size_t i = 0; i < graph->tensors.count; i++)
-		for (int k = 0; k < graph->tensors.at[i]->rank; k++) {
+	FOR_ALL (i, graph->tensors)
+		FOR (k, graph->tensors.at[i]->rank) {
 			struct dim *dim = &graph->tensors.at[i]->dims[k];
 			if (dim->extent < 0 && dim->symbol == symbol) {
 				dim->extent = extent;
 				dim->count = count;
 			}
 		}
-	for (size_t i = 0; i < graph->nodes.count; i++)
-		for (int k = 0; k < graph->nodes.at[i]->attribute_count; k++) {
+	FOR_ALL (i, graph->nodes)
+		FOR (k, graph->nodes.at[i]->attribute_count) {
 			const struct attribute *a = &graph->nodes.at[i]->attributes[k];
 			if (a->g)
 				set_symbol(a->g, symbol, extent, count);
@@ -88,8 +88,8 @@ static void bind_dim(struct graph *graph, struct tensor *input, int axis, int64_
 /* A symbol that outputs have, and no input: how many there are, data decide, and somebody says. */
 static const char *symbol_of_output(struct graph *graph, const char *name)
 {
-	for (size_t i = 0; i < graph->outputs.count; i++)
-		for (int axis = 0; axis < graph->outputs.at[i]->rank; axis++) {
+	FOR_ALL (i, graph->outputs)
+		FOR (axis, graph->outputs.at[i]->rank) {
 			const struct dim *dim = &graph->outputs.at[i]->dims[axis];
 			if (dim->symbol && !strcmp(dim->symbol, name))
 				return dim->symbol;
@@ -131,7 +131,7 @@ void graph_dims(struct graph *graph, struct choices *choices)
 /* An integer without dims of that name, whose value may be said to be in a range. */
 static struct tensor *number_of_caller(struct graph *graph, const char *name)
 {
-	for (size_t i = 0; i < graph->inputs.count; i++)
+	FOR_ALL (i, graph->inputs)
 		if (!strcmp(graph->inputs.at[i]->name, name) && graph->inputs.at[i]->type == DTYPE_I64
 		        && graph->inputs.at[i]->rank == 0)
 			return graph->inputs.at[i];
@@ -144,7 +144,7 @@ static bool is_made_in(struct graph *graph, const char *name)
 	const struct tensor *tensor = graph_tensor(graph, name);
 	bool made = tensor && tensor->producer;
 	for (size_t i = 0; !made && i < graph->nodes.count; i++)
-		for (int k = 0; k < graph->nodes.at[i]->attribute_count; k++) {
+		FOR (k, graph->nodes.at[i]->attribute_count) {
 			const struct attribute *a = &graph->nodes.at[i]->attributes[k];
 			made |= a->g && is_made_in(a->g, name);
 			for (size_t n = 0; a->kind == ATTRIBUTE_GRAPHS && n < a->count; n++)
@@ -165,8 +165,8 @@ static bool node_has_dim(struct graph *graph, const char *name)
 bool graph_has_dim(struct graph *graph, const char *name)
 {
 	name = symbol_at(graph, name);
-	for (size_t i = 0; i < graph->inputs.count; i++)
-		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
+	FOR_ALL (i, graph->inputs)
+		FOR (axis, graph->inputs.at[i]->rank)
 			if (!strcmp(name_of_dim(graph->build, graph->inputs.at[i], axis), name))
 				return true;
 	return symbol_of_output(graph, name) || number_of_caller(graph, name) || node_has_dim(graph, name);
@@ -177,7 +177,7 @@ static struct tensor *size_input(struct graph *graph, const struct binding *bind
 {
 	struct arena *arena = graph->build->arena;
 	const char *name = binding->name;
-	for (size_t i = 0; i < graph->sizes.count; i++)
+	FOR_ALL (i, graph->sizes)
 		if (graph->sizes.at[i].size->name == name)
 			return graph->sizes.at[i].size;
 	while (graph_tensor(graph, name))
@@ -193,7 +193,7 @@ static struct tensor *size_input(struct graph *graph, const struct binding *bind
 
 bool graph_is_size(const struct graph *graph, const struct tensor *tensor)
 {
-	for (size_t i = 0; i < graph->sizes.count; i++)
+	FOR_ALL (i, graph->sizes)
 		if (graph->sizes.at[i].size == tensor)
 			return true;
 	return false;
@@ -211,19 +211,19 @@ static void fit_output(struct graph *graph, struct tensor *output)
 	*inner = *output;
 	inner->name = name;
 	inner->is_output = false;
-	for (int k = 0; k < producer->outs; k++)
+	FOR (k, producer->outs)
 		if (producer->out[k] == output)
 			producer->out[k] = inner;
 	instead = graph_number(graph);
 	instead[output->mark] = inner;
 	graph_substitute(graph, instead);
-	for (size_t i = 0; i < graph->outputs.count; i++)
+	FOR_ALL (i, graph->outputs)
 		if (graph->outputs.at[i] == inner)
 			graph->outputs.at[i] = output;
 	struct node *fit = graph_node_new(
 	        graph, name_is(build->names, "ingot"), name_is(build->names, "Fit"), producer->name, 1, 1);
 	struct bytes *symbols = arena_new_array(build->arena, struct bytes, MAX_RANK);
-	for (int d = 0; d < output->rank; d++)
+	FOR (d, output->rank)
 		symbols[d] = (struct bytes){ output->dims[d].symbol,
 			output->dims[d].symbol ? strlen(output->dims[d].symbol) : 0 };
 	fit->since = 1;
@@ -240,10 +240,10 @@ static void fit_output(struct graph *graph, struct tensor *output)
 
 static void fit_outputs(struct graph *graph, const char *symbol)
 {
-	for (size_t i = 0; i < graph->outputs.count; i++) {
+	FOR_ALL (i, graph->outputs) {
 		struct tensor *output = graph->outputs.at[i];
 		bool has = false;
-		for (int d = 0; d < output->rank; d++)
+		FOR (d, output->rank)
 			has |= output->dims[d].symbol == symbol;
 		if (has && output->producer && strcmp(output->producer->type, "Fit"))
 			fit_output(graph, output);
@@ -253,18 +253,18 @@ static void fit_outputs(struct graph *graph, const char *symbol)
 void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 {
 	struct build *build = graph->build;
-	for (int b = 0; b < count; b++) {
+	FOR (b, count) {
 		struct binding binding = bindings[b];
 		const char *name = binding.name = name_is(build->names, symbol_at(graph, bindings[b].name));
 		bool found = false;
 		struct tensor *size = NULL;
-		for (int k = 0; k < b; k++)
+		FOR (k, b)
 			if (name_is(build->names, symbol_at(graph, bindings[k].name)) == name
 			        && bindings[k].extent != binding.extent)
 				fail(build, EXIT_USAGE, NULL, "--dim %s is given twice, with %lld and %lld", name,
 				        (long long)bindings[k].extent, (long long)binding.extent);
-		for (size_t i = 0; i < graph->inputs.count; i++)
-			for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
+		FOR_ALL (i, graph->inputs)
+			FOR (axis, graph->inputs.at[i]->rank)
 				if (name_of_dim(build, graph->inputs.at[i], axis) == name) {
 					if (binding.ranged && !size)
 						size = size_input(graph, &binding);
@@ -299,7 +299,7 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: no input has a dim of that name%s", name,
 			        choices_text(&choices));
 	}
-	for (size_t i = 0; i < graph->inputs.count; i++)
+	FOR_ALL (i, graph->inputs)
 		tensor_elements(build, graph->inputs.at[i]); /* fails where no memory could hold it */
 }
 
@@ -311,7 +311,7 @@ void pass_bind_input(struct graph *graph, struct tensor *input, int rank, const 
 	for (int axis = input->rank < 0 ? 0 : rank; axis < rank; axis++)
 		input->dims[axis] = (struct dim){ .extent = -1 };
 	input->rank = rank;
-	for (int axis = 0; axis < rank; axis++)
+	FOR (axis, rank)
 		bind_dim(graph, input, axis, extents[axis], NULL);
 }
 
@@ -321,7 +321,7 @@ static const char *places_of(struct graph *graph, const char *name)
 	struct arena *arena = graph->build->arena;
 	const char *places = "";
 	for (size_t i = 0; i < graph->inputs.count && strlen(places) < 100; i++)
-		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
+		FOR (axis, graph->inputs.at[i]->rank)
 			if (graph->inputs.at[i]->dims[axis].extent < 0
 			        && name_of_dim(graph->build, graph->inputs.at[i], axis) == name)
 				places = arena_printf(arena, "%s%sdim %d of input %.60s", places, *places ? ", " : "",
@@ -333,11 +333,11 @@ typedef VECTOR(const char *) name_list;
 static name_list unbound_names(struct graph *graph)
 {
 	name_list names = { 0 };
-	for (size_t i = 0; i < graph->inputs.count; i++)
-		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++) {
+	FOR_ALL (i, graph->inputs)
+		FOR (axis, graph->inputs.at[i]->rank) {
 			const char *name = name_of_dim(graph->build, graph->inputs.at[i], axis);
 			bool seen = graph->inputs.at[i]->dims[axis].extent >= 0;
-			for (size_t k = 0; k < names.count; k++)
+			FOR_ALL (k, names)
 				seen |= names.at[k] == name;
 			if (!seen)
 				push(graph->build->arena, &names, name);
@@ -367,7 +367,7 @@ void pass_bound(struct graph *graph)
 	struct build *build = graph->build;
 	name_list names = unbound_names(graph);
 	const char *places = "";
-	for (size_t i = 0; i < graph->inputs.count; i++) {
+	FOR_ALL (i, graph->inputs) {
 		const struct tensor *input = graph->inputs.at[i];
 		if (input->form)
 			fail(build, EXIT_USAGE, graph->file,
@@ -379,7 +379,7 @@ void pass_bound(struct graph *graph)
 			        input->name, input->form & FORM_OPTIONAL ? "none" : "2", input->name,
 			        input->form & FORM_SEQUENCE ? ",[4,3]" : "");
 	}
-	for (size_t i = 0; i < graph->inputs.count; i++)
+	FOR_ALL (i, graph->inputs)
 		if (graph->inputs.at[i]->rank < 0)
 			fail(build, EXIT_USAGE, graph->file,
 			        "the model does not say how many dimensions input %.100s has; only its data can",

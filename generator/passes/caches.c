@@ -7,7 +7,7 @@
 static int counted_axis(const struct tensor *tensor)
 {
 	int axis = -1, counts = 0;
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		if (tensor->dims[d].count) {
 			axis = d;
 			counts++;

@@ -87,7 +87,7 @@ static bool remove_identity(struct node *node, struct tensor **instead)
 	if (!x->producer || x->graph != y->graph || x->is_output)
 		return false;
 	learn_type(y, x);
-	for (int k = 0; k < x->producer->outs; k++)
+	FOR (k, x->producer->outs)
 		if (x->producer->out[k] == x)
 			x->producer->out[k] = y;
 	y->producer = x->producer;
@@ -102,9 +102,9 @@ static bool is(const struct node *node, const char *type) { return !*node->domai
 static void simplify(struct graph *graph, struct tensor **instead)
 {
 	size_t kept = 0;
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		struct node *node = graph->nodes.at[i];
-		for (int k = 0; k < node->attribute_count; k++) {
+		FOR (k, node->attribute_count) {
 			struct attribute *a = &node->attributes[k];
 			if (a->g)
 				simplify(a->g, instead);

@@ -24,14 +24,14 @@ static bool is_worth_folding(const struct node *node)
 	double in_bytes = 0, out_bytes = 0;
 	if (node->own && !node->own->told)
 		return false;
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		if (!node->in[i])
 			continue;
 		if (!node->in[i]->data || dtypes[node->in[i]->type].class == CLASS_OTHER)
 			return false;
 		in_bytes += (double)node->in[i]->bytes;
 	}
-	for (int i = 0; i < node->outs; i++) {
+	FOR (i, node->outs) {
 		if (!node->out[i])
 			continue;
 		if (!tensor_is_known(node->out[i]) || !dtype_is_supported(node->out[i]->type))
@@ -44,7 +44,7 @@ static bool is_worth_folding(const struct node *node)
 static double terms_of(const struct program *program)
 {
 	double terms = 0;
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		const struct definition *definition = program->all.at[i];
 		if (definition->source == SOURCE_COMPUTED)
 			terms += (double)definition_elements(definition) * (double)definition_terms(definition);
@@ -61,7 +61,7 @@ static double terms_of(const struct program *program)
 static bool counted(struct bodies *bodies, const struct node *node, double terms)
 {
 	size_t bytes = 0;
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		if (node->out[i])
 			bytes += dtype_bytes(
 			        node->out[i]->type, (size_t)tensor_elements(node->graph->build, node->out[i]));
@@ -79,7 +79,7 @@ static bool is_widening(const struct node *node, const struct program *program)
 	int computed = 0;
 	size_t in_bytes = 0;
 	bool converts = false, moves = false;
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		const struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_COMPUTED
 		        && (d->reduce != REDUCE_NONE || (computed++ && d->body->kind != EXPR_LOAD)))
@@ -150,7 +150,7 @@ static bool fold(struct bodies *bodies, struct node *node, const struct op *op)
 
 static bool is_constant(const struct node *node)
 {
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		if (node->out[i] && !node->out[i]->data)
 			return false;
 	return true;
@@ -159,7 +159,7 @@ static bool is_constant(const struct node *node)
 /* Whether all that it makes are lists of tensors that are there: nothing is left to do when it runs. */
 static bool is_of_lists(const struct node *node)
 {
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		if (node->out[i] && !node->out[i]->list)
 			return false;
 	return true;
@@ -167,7 +167,7 @@ static bool is_of_lists(const struct node *node)
 
 static bool is_determined(const struct node *node)
 {
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		if (node->out[i] && !tensor_is_known(node->out[i]))
 			return false;
 	return true;
@@ -175,7 +175,7 @@ static bool is_determined(const struct node *node)
 
 static void want_tensors(const struct node *node)
 {
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		if (node->in[i] && node->in[i]->form)
 			node_fail(node, EXIT_INVALID, "input %d, '%s', is %s, a tensor is right", i, node->in[i]->name,
 			        type_of_tensor(node->graph->build, node->in[i]));
@@ -234,7 +234,7 @@ static bool vanishes(struct bodies *bodies, struct node *node, const struct op *
 {
 	if (!is_of_lists(node) && !is_constant(node) && !fold(bodies, node, op))
 		return false;
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		if (node->out[i]) {
 			node->out[i]->producer = NULL;
 			node->out[i]->is_initializer = node->out[i]->data;
@@ -289,7 +289,7 @@ static void walk_all_of(struct bodies *bodies, struct graph *graph)
 {
 	__typeof__(graph->nodes) nodes = graph->nodes;
 	memset(&graph->nodes, 0, sizeof graph->nodes);
-	for (size_t i = 0; i < nodes.count; i++)
+	FOR_ALL (i, nodes)
 		infer(bodies, nodes.at[i]);
 }
 
@@ -304,10 +304,10 @@ static bool take_shape(struct tensor *x, const struct tensor *y)
 {
 	bool any = x->rank < 0;
 	if (any)
-		for (int d = 0; d < y->rank; d++)
+		FOR (d, y->rank)
 			x->dims[d] = dim_unknown;
 	x->rank = y->rank;
-	for (int d = 0; d < y->rank; d++)
+	FOR (d, y->rank)
 		if (!dim_is_known(x->dims[d])
 		        && (dim_is_known(y->dims[d])
 		                || (!x->dims[d].symbol && y->dims[d].symbol
@@ -342,7 +342,7 @@ static bool infer_backward(struct graph *graph)
 /* Whether extents are left that data decide: nobody declares them. */
 static bool waits_for_bounds(const struct graph *graph)
 {
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		if (op_chooses(op_of(graph->nodes.at[i])) && !is_determined(graph->nodes.at[i]))
 			return true;
 	return false;
@@ -352,7 +352,7 @@ static bool waits_for_bounds(const struct graph *graph)
 static void give_out(struct graph *graph)
 {
 	struct bodies bodies = { .walk = walk_from };
-	for (size_t i = 0; i < graph->outputs.count; i++) {
+	FOR_ALL (i, graph->outputs) {
 		struct tensor *old = graph->outputs.at[i];
 		if (old->is_maps && !old->keys)
 			fail(graph->build, EXIT_UNSUPPORTED, graph->file,

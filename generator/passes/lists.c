@@ -113,7 +113,7 @@ static void take_place(struct graph *graph, struct tensor *input, const struct l
 {
 	struct arena *arena = graph->build->arena;
 	tensors inputs = { 0 };
-	for (size_t i = 0; i < graph->inputs.count; i++)
+	FOR_ALL (i, graph->inputs)
 		if (graph->inputs.at[i] != input)
 			push(arena, &inputs, graph->inputs.at[i]);
 		else
@@ -129,7 +129,7 @@ static void take_place(struct graph *graph, struct tensor *input, const struct l
 void pass_maps(struct graph *graph)
 {
 	struct arena *arena = graph->build->arena;
-	for (size_t i = 0; i < graph->inputs.count; i++) {
+	FOR_ALL (i, graph->inputs) {
 		struct tensor *map = graph->inputs.at[i];
 		if (map->form != FORM_MAP)
 			continue;
@@ -150,7 +150,7 @@ void pass_strings(struct graph *graph)
 {
 	struct arena *arena = graph->build->arena;
 	__typeof__(graph->nodes) nodes = { 0 };
-	for (size_t i = 0; i < graph->inputs.count; i++) {
+	FOR_ALL (i, graph->inputs) {
 		struct tensor *old = graph->inputs.at[i];
 		if (old->form || old->type != DTYPE_STRING)
 			continue;
@@ -208,7 +208,7 @@ void pass_whole_input(struct graph *graph, struct tensor *input, size_t count, b
 		element->type = input->type;
 		element->rank = input->rank;
 		memcpy(element->dims, input->dims, sizeof input->dims);
-		for (int d = 0; d < element->rank; d++)
+		FOR (d, element->rank)
 			if (element->dims[d].extent < 0)
 				element->dims[d].symbol = NULL; /* each element has its own extent there */
 	}
@@ -240,10 +240,10 @@ void pass_say_output(struct graph *graph, struct tensor *output, size_t count, c
 void pass_holdings(struct graph *graph, const struct holding *holdings, int count, bool some)
 {
 	struct build *build = graph->build;
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		const struct holding *holding = &holdings[i];
 		struct choices choices = choices_for(build, holding->name);
-		for (int k = 0; k < i; k++)
+		FOR (k, i)
 			if (holdings[k].name == holding->name)
 				fail(build, EXIT_USAGE, NULL, "--elements %s is given twice", holding->name);
 		struct tensor *input = integer_named(graph->inputs.at, graph->inputs.count, holding->name);
@@ -254,7 +254,7 @@ void pass_holdings(struct graph *graph, const struct holding *holdings, int coun
 		}
 		if (!input && some)
 			continue;
-		for (size_t k = 0; k < graph->inputs.count; k++)
+		FOR_ALL (k, graph->inputs)
 			if (graph->inputs.at[k]->form)
 				choices_add(&choices, graph->inputs.at[k]->name);
 		if (!input && output && output->form)
@@ -269,7 +269,7 @@ void pass_holdings(struct graph *graph, const struct holding *holdings, int coun
 		pass_whole_input(graph, input, (size_t)holding->count, holding->nothing);
 		for (size_t k = 0; holding->shapes && k < input->list->count; k++) {
 			int64_t extents[MAX_RANK];
-			for (int d = 0; d < holding->shapes[k].rank; d++)
+			FOR (d, holding->shapes[k].rank)
 				extents[d] = holding->shapes[k].dims[d].extent;
 			pass_bind_input(graph, input->list->at[k], holding->shapes[k].rank, extents);
 		}
@@ -306,13 +306,13 @@ void pass_whole_outputs(struct graph *graph)
 	struct arena *arena = graph->build->arena;
 	tensors outputs = { 0 };
 	bool any = false;
-	for (size_t i = 0; i < graph->outputs.count; i++)
+	FOR_ALL (i, graph->outputs)
 		any |= graph->outputs.at[i]->list != NULL;
 	if (!any)
 		return;
-	for (size_t i = 0; i < graph->outputs.count; i++)
+	FOR_ALL (i, graph->outputs)
 		push(arena, &graph->whole_outputs, (struct whole){ graph->outputs.at[i]->name, graph->outputs.at[i] });
-	for (size_t i = 0; i < graph->outputs.count; i++) {
+	FOR_ALL (i, graph->outputs) {
 		struct tensor *whole = graph->outputs.at[i];
 		if (!whole->list) {
 			push(arena, &outputs, whole);

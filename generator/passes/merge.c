@@ -29,7 +29,7 @@ static bool same_dims(const struct tensor *a, const struct tensor *b)
 {
 	if (a->type != b->type || a->rank != b->rank)
 		return false;
-	for (int d = 0; d < a->rank; d++)
+	FOR (d, a->rank)
 		if (a->dims[d].extent != b->dims[d].extent || a->dims[d].symbol != b->dims[d].symbol
 		        || a->dims[d].count != b->dims[d].count)
 			return false;
@@ -59,10 +59,10 @@ static bool is_pure(const struct node *node)
 	const struct op *op = op_find(node->domain, node->type);
 	if (!op || node->own || *node->overload || draws(node, op))
 		return false;
-	for (int i = 0; i < node->attribute_count; i++)
+	FOR (i, node->attribute_count)
 		if (node->attributes[i].g || node->attributes[i].kind > ATTRIBUTE_STRINGS)
 			return false;
-	for (int i = 0; i < node->outs; i++)
+	FOR (i, node->outs)
 		if (node->out[i] && (node->out[i]->form || node->out[i]->utf8 || node->out[i]->is_maps))
 			return false;
 	return true;
@@ -111,11 +111,11 @@ static uint64_t hash_node(const struct merging *n, const struct node *node)
 {
 	const void *is[] = { node->type, node->domain };
 	uint64_t hash = hash_bytes(is, sizeof is, (uint64_t)node->since);
-	for (int i = 0; i < node->ins; i++) {
+	FOR (i, node->ins) {
 		const struct tensor *in = now(n, node->in[i]);
 		hash = hash_bytes(&in, sizeof in, hash);
 	}
-	for (int i = 0; i < node->attribute_count; i++)
+	FOR (i, node->attribute_count)
 		hash = hash_attribute(&node->attributes[i], hash);
 	return hash;
 }
@@ -127,13 +127,13 @@ static bool same_node(const struct merging *n, const struct node *a, const struc
 	        || a->outs != b->outs || a->attribute_count != b->attribute_count || a->is_given != b->is_given
 	        || (a->guard && a->guard != b->guard))
 		return false;
-	for (int i = 0; i < a->ins; i++)
+	FOR (i, a->ins)
 		if (now(n, a->in[i]) != now(n, b->in[i]))
 			return false;
-	for (int i = 0; i < a->attribute_count; i++)
+	FOR (i, a->attribute_count)
 		if (!same_attribute(&a->attributes[i], &b->attributes[i]))
 			return false;
-	for (int i = 0; i < a->outs; i++)
+	FOR (i, a->outs)
 		if (!a->out[i] != !b->out[i]
 		        || (b->out[i] && (b->out[i]->is_output || !same_dims(a->out[i], b->out[i]))))
 			return false;
@@ -172,7 +172,7 @@ static void number_node(struct merging *n, struct node *node)
 	size_t at = hash & n->mask;
 	for (; n->slots[at].node || n->slots[at].constant; at = (at + 1) & n->mask)
 		if (n->slots[at].hash == hash && n->slots[at].node && same_node(n, n->slots[at].node, node)) {
-			for (int i = 0; i < node->outs; i++)
+			FOR (i, node->outs)
 				if (node->out[i])
 					n->instead[node->out[i]->mark] = n->slots[at].node->out[i];
 			return;
@@ -187,10 +187,10 @@ void pass_merge(struct graph *graph)
 		n.mask *= 2;
 	n.slots = arena_new_array(graph->build->arena, struct slot, n.mask);
 	n.mask--;
-	for (size_t i = 0; i < graph->tensors.count; i++)
+	FOR_ALL (i, graph->tensors)
 		if (is_plain_constant(graph->tensors.at[i]))
 			number_constant(&n, graph->tensors.at[i]);
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		if (is_pure(graph->nodes.at[i]))
 			number_node(&n, graph->nodes.at[i]);
 	graph_substitute(graph, n.instead);

@@ -28,7 +28,7 @@ void take_output(struct node *node, struct node *after)
 	node->out[0] = after->out[0];
 	node->out[0]->producer = node;
 	after->outs = 0;
-	for (int i = 0; i < after->ins; i++)
+	FOR (i, after->ins)
 		if (after->in[i])
 			after->in[i]->mark--;
 }
@@ -37,10 +37,10 @@ void become(struct node *node, const char *domain, const char *type, int ins, st
 {
 	struct build *build = node->graph->build;
 	struct tensor **fresh = arena_new_array(build->arena, struct tensor *, (size_t)ins + 1);
-	for (int i = 0; i < ins; i++)
+	FOR (i, ins)
 		if ((fresh[i] = in[i]))
 			fresh[i]->mark++;
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		if (node->in[i])
 			node->in[i]->mark--;
 	node->in = fresh;
@@ -83,17 +83,17 @@ static const struct {
 /* Past nodes that became Identity: their readers come later in the walk. */
 static void look_through_identities(struct node *node)
 {
-	for (int i = 0; i < node->ins; i++)
+	FOR (i, node->ins)
 		while (node->in[i] && is_op(node->in[i]->producer, "Identity") && node->in[i]->producer->in[0])
 			replace_input(node, i, node->in[i]->producer->in[0]);
 }
 
 static void count_readers(struct graph *graph)
 {
-	for (size_t i = 0; i < graph->tensors.count; i++)
+	FOR_ALL (i, graph->tensors)
 		graph->tensors.at[i]->mark = graph->tensors.at[i]->is_output;
-	for (size_t i = 0; i < graph->nodes.count; i++)
-		for (int k = 0; k < graph->nodes.at[i]->ins; k++)
+	FOR_ALL (i, graph->nodes)
+		FOR (k, graph->nodes.at[i]->ins)
 			if (graph->nodes.at[i]->in[k])
 				graph->nodes.at[i]->in[k]->mark++;
 }
@@ -102,9 +102,9 @@ static void import_own_domain(struct graph *graph)
 {
 	const char *ingot = name_is(graph->build->names, "ingot");
 	bool used = false;
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		used |= graph->nodes.at[i]->domain == ingot;
-	for (size_t i = 0; i < graph->opsets.count; i++)
+	FOR_ALL (i, graph->opsets)
 		used &= graph->opsets.at[i].domain != ingot;
 	if (used)
 		push(graph->build->arena, &graph->opsets, (struct opset){ ingot, 1 });
@@ -114,14 +114,14 @@ void pass_simplify(struct graph *graph)
 {
 	size_t kept = 0;
 	count_readers(graph);
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		struct node *node = graph->nodes.at[i];
 		look_through_identities(node);
 		for (size_t r = 0; r < COUNT(rules); r++)
 			if (node->outs && is_op(node, rules[r].type))
 				rules[r].apply(node);
 	}
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		if (graph->nodes.at[i]->outs)
 			graph->nodes.at[kept++] = graph->nodes.at[i];
 	graph->nodes.count = kept;

@@ -45,7 +45,7 @@ static double *per_channel(const struct node *node, const struct tensor *tensor,
 	if (!is_constant_float(tensor) || tensor->rank > channels->rank)
 		return NULL;
 	int own = channels->dim - (channels->rank - tensor->rank); /* the channels' dim in it; below 0: it has none */
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		if (tensor->dims[d].extent != 1 && !(d == own && tensor->dims[d].extent == channels->count))
 			return NULL;
 	double *values = arena_new_array(node->graph->build->arena, double, (size_t)channels->count + 1);
@@ -88,7 +88,7 @@ static struct tensor *scaled_weights(struct node *node, const struct channels *c
 	const struct tensor *w = node->in[1];
 	int64_t count = tensor_elements(graph->build, w), inner = 1, extents[MAX_RANK];
 	float *values = arena_new_array(graph->build->arena, float, (size_t)count + 1);
-	for (int d = 0; d < w->rank; d++)
+	FOR (d, w->rank)
 		extents[d] = w->dims[d].extent;
 	for (int d = channels->weight_dim + 1; d < w->rank; d++)
 		inner *= extents[d];
@@ -135,7 +135,7 @@ bool fold_bias(struct node *node)
 	static const char *const types[] = { "Conv", "Gemm", "MatMul" };
 	if (node->since < BROADCASTS || node->ins != 2)
 		return false;
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		struct node *before = NULL;
 		for (size_t t = 0; t < COUNT(types) && !before; t++)
 			before = only_reader(node->in[i], types[t]);

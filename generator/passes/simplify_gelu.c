@@ -7,7 +7,7 @@ static bool is_number(const struct tensor *tensor, double number)
 {
 	if (!tensor->data || tensor->type != DTYPE_F32 || tensor->rank < 0)
 		return false;
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		if (tensor->dims[d].extent != 1)
 			return false;
 	return fabs(tensor_float(tensor, 0) - number) <= 1e-4 * number; /* sqrt 2 is often written with few digits */
@@ -16,7 +16,7 @@ static bool is_number(const struct tensor *tensor, double number)
 /* The other operand of a node with one that is this number; NULL: none is. */
 static struct tensor *other_than(const struct node *node, double number)
 {
-	for (int i = 0; i < 2; i++)
+	FOR (i, 2)
 		if (is_number(node->in[i], number))
 			return node->in[1 - i];
 	return NULL;
@@ -75,7 +75,7 @@ bool find_gelu(struct node *node)
 		return false;
 	if (factors.count != 2 || factors.halves != 1)
 		return false;
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		struct tensor *x = factors.at[i];
 		if (before_erf(factors.at[1 - i]) == x) {
 			become(node, "ingot", "Gelu", 1, &x);

@@ -7,7 +7,7 @@ static bool same_shape(const struct tensor *a, const struct tensor *b)
 {
 	if (!tensor_is_known(a) || !tensor_is_known(b) || a->rank != b->rank)
 		return false;
-	for (int d = 0; d < a->rank; d++)
+	FOR (d, a->rank)
 		if (a->dims[d].extent != b->dims[d].extent || a->dims[d].count != b->dims[d].count)
 			return false;
 	return true;
@@ -28,7 +28,7 @@ static bool permutation(const struct node *node, int64_t *perm)
 	int rank = node->in[0]->rank;
 	if (rank < 0 || (ints && given != (size_t)rank))
 		return false;
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		perm[d] = ints ? ints[d] : rank - 1 - d;
 	return true;
 }
@@ -45,7 +45,7 @@ bool join_transposes(struct node *node)
 	struct tensor *x = node->in[0];
 	bool joined = is_op(before, "Transpose") && permutation(before, inner);
 	int64_t *perm = arena_new_array(arena, int64_t, (size_t)rank + 1);
-	for (int d = 0; d < rank; d++) {
+	FOR (d, rank) {
 		perm[d] = joined ? inner[outer[d]] : outer[d];
 		nothing &= perm[d] == d;
 	}
@@ -93,7 +93,7 @@ bool join_reshapes(struct node *node)
 	if (tensor_counted(x) || tensor_counted(node->in[0]) || tensor_counted(y))
 		return false; /* what is left of what is there may have to be asked */
 	int64_t shape[MAX_RANK], rank = y->rank;
-	for (int d = 0; d < y->rank; d++)
+	FOR (d, y->rank)
 		if ((shape[d] = y->dims[d].extent) == 0)
 			return false; /* a 0 in a shape means something else */
 	if (node->since < SHAPE_IS_INPUT)

@@ -44,7 +44,7 @@ void pass_supported(struct graph *graph)
 	struct build *build = graph->build;
 	unknown_list list = { 0 };
 	const char *text = "", *way = "";
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		if (!op_known(graph->nodes.at[i]))
 			add(&list, graph->nodes.at[i], i);
 	if (list.count == 1 && list.at[0].count == 1)
@@ -55,7 +55,7 @@ void pass_supported(struct graph *graph)
 		        op_meant(build, list.at[k].first->domain, list.at[k].first->type));
 	if (list.count > OPS_SHOWN)
 		text = arena_printf(build->arena, "%s and %zu more", text, list.count - OPS_SHOWN);
-	for (size_t k = 0; k < list.count; k++)
+	FOR_ALL (k, list)
 		if (!*way)
 			way = own_way(list.at[k].first);
 	if (list.count)

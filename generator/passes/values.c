@@ -66,7 +66,7 @@ void pass_hold(struct graph *graph, struct tensor *input, size_t count, const in
 		if (!put(input->type, data + i * bytes, values[i]))
 			fail(graph->build, EXIT_USAGE, graph->file, "--value %.60s: %" PRId64 " is no %s", input->name,
 			        values[i], dtypes[input->type].text);
-	for (int d = 0; d < input->rank; d++)
+	FOR (d, input->rank)
 		extents[d] = input->dims[d].extent;
 	struct tensor *value = graph_constant(graph, input->name, input->type, input->rank, extents, data);
 	struct tensor **instead = graph_number(graph);
@@ -81,10 +81,10 @@ void pass_values(struct graph *graph, const struct saying *sayings, size_t count
 	for (size_t i = 0; i < count; i++) {
 		struct choices choices = choices_for(build, sayings[i].name);
 		struct tensor *input = NULL;
-		for (size_t k = 0; k < graph->fixed.count; k++)
+		FOR_ALL (k, graph->fixed)
 			if (graph->fixed.at[k].input->name == sayings[i].name)
 				fail(build, EXIT_USAGE, NULL, "--value %s is given twice", sayings[i].name);
-		for (size_t k = 0; k < graph->inputs.count; k++)
+		FOR_ALL (k, graph->inputs)
 			if (tensor_can_be_held(graph->inputs.at[k])) {
 				choices_add(&choices, graph->inputs.at[k]->name);
 				input = graph->inputs.at[k]->name == sayings[i].name ? graph->inputs.at[k] : input;
