@@ -106,12 +106,10 @@ void infer_compress(struct node *node)
 	infer_any_type(node, 0);
 	if (condition->rank >= 0 && condition->rank != 1)
 		node_invalid(node, "the condition has %d dimensions, 1 is right", condition->rank);
-	if (x->rank < 0) {
-		infer_output_unknown(node, 0, x->type);
+	if (!infer_ranks(node, 1, x->type))
 		return;
-	}
 	bool whole = !node_attribute(node, "axis");
-	int rank = whole ? 1 : x->rank, axis = whole ? 0 : (int)node_axis(node, node_int(node, "axis", 0), x->rank);
+	int rank = whole ? 1 : x->rank, axis = whole ? 0 : attribute_axis(node, x->rank);
 	int64_t extent = whole ? tensor_elements(node->graph->build, x) : x->dims[axis].extent;
 	if (!whole)
 		memcpy(dims, x->dims, sizeof *dims * (size_t)rank);
@@ -133,8 +131,7 @@ void define_compress(struct definer *definer)
 	const struct index *at[MAX_RANK], *own[MAX_RANK], *i = VAR(0, condition->extents[0]);
 	int64_t extents[MAX_RANK];
 	bool whole = !node_attribute(definer->node, "axis");
-	int rank = definer_shape(definer, 0, extents, at),
-	    axis = whole ? 0 : (int)node_axis(definer->node, node_int(definer->node, "axis", 0), x->rank);
+	int rank = definer_shape(definer, 0, extents, at), axis = whole ? 0 : attribute_axis(definer->node, x->rank);
 	int64_t n = whole ? definition_elements(x) : x->extents[axis];
 	struct definition *flags = PART("flags", 1, condition->extents, CAST(DTYPE_I64, LOAD(condition, &i)));
 	struct definition *counts = counts_of(definer, "counts", flags);
@@ -220,7 +217,7 @@ void infer_unique(struct node *node)
 		return;
 	}
 	bool whole = !node_attribute(node, "axis");
-	int rank = whole ? 1 : x->rank, axis = whole ? 0 : (int)node_axis(node, node_int(node, "axis", 0), x->rank);
+	int rank = whole ? 1 : x->rank, axis = whole ? 0 : attribute_axis(node, x->rank);
 	int64_t n = whole ? tensor_elements(node->graph->build, x) : x->dims[axis].extent;
 	for (int i = 0; i < node->outs && i < 4; i++) /* whichever output says how many there are */
 		if (node_has_out(node, i) && i != 2 && node->out[i]->rank == (i ? 1 : rank) && count < 0
@@ -291,7 +288,7 @@ void define_unique(struct definer *definer)
 	const struct node *node = definer->node;
 	struct definition *x = IN(0);
 	bool whole = !node_attribute(node, "axis"), sorted = attribute_int(node, "sorted") != 0;
-	int axis = whole ? 0 : (int)node_axis(node, node_int(node, "axis", 0), x->rank), first_out = 0;
+	int axis = whole ? 0 : attribute_axis(node, x->rank), first_out = 0;
 	int64_t extents[MAX_RANK], count, n = whole ? definition_elements(x) : x->extents[axis];
 	while (!node_has_out(node, first_out))
 		first_out++;

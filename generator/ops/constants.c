@@ -272,13 +272,11 @@ void infer_one_hot(struct node *node)
 	if (node->in[1]->type != DTYPE_NONE && number_in(node, 1, &number, &depth)
 	        && (depth < 1 || depth > (int64_t)1 << 40))
 		node_invalid(node, "depth is %g, 1 to 2^40 is right", number);
-	if (indices->rank < 0) {
-		infer_output_unknown(node, 0, type);
+	if (!infer_ranks(node, 1, type))
 		return;
-	}
 	if (indices->rank == MAX_RANK)
 		node_limit(node, "indices of %d dimensions, at most %d are supported", indices->rank, MAX_RANK - 1);
-	int64_t axis = node_axis(node, attribute_int(node, "axis"), indices->rank + 1);
+	int64_t axis = attribute_axis(node, indices->rank + 1);
 	for (int d = 0; d <= indices->rank; d++)
 		dims[d] = d == axis ? depth < 0 ? dim_unknown : dim_of(depth) : indices->dims[d - (d > axis)];
 	infer_output(node, 0, type, indices->rank + 1, dims);
@@ -313,7 +311,7 @@ void define_one_hot(struct definer *definer)
 	int64_t depth;
 	double number;
 	SHAPE(0, rank, extents, at);
-	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
+	int axis = attribute_axis(definer->node, rank);
 	if (!number_in(definer->node, 1, &number, &depth)) { /* what is declared */
 		depth = extents[axis];
 		REQUIRE(I_IS(CAST(DTYPE_I64, ELEMENT(1, 0)), depth), "a depth of %" PRId64 ", as declared, is right",

@@ -40,9 +40,7 @@ void convolution_of(const struct node *node, struct convolution *conv)
 void infer_bias(const struct node *node, int i, struct dim outs)
 {
 	const struct tensor *bias = node_in(node, i);
-	if (bias && bias->rank >= 0
-	        && (bias->rank != 1
-	                || (dim_is_known(outs) && dim_is_known(bias->dims[0]) && bias->dims[0].extent != outs.extent)))
+	if (bias && bias->rank >= 0 && (bias->rank != 1 || (dims_differ(outs, bias->dims[0]))))
 		node_invalid(node, "the bias has %d dimensions of %" PRId64 ", one of %" PRId64 " is right", bias->rank,
 		        bias->rank ? bias->dims[0].extent : 0, outs.extent);
 }
@@ -51,10 +49,8 @@ static void infer_conv(struct node *node, enum dtype type, bool has_bias)
 {
 	struct convolution conv;
 	struct dim dims[MAX_RANK];
-	if (node->in[0]->rank < 0 || node->in[1]->rank < 0) {
-		infer_output_unknown(node, 0, type);
+	if (!infer_ranks(node, 2, type))
 		return;
-	}
 	convolution_of(node, &conv);
 	dims[0] = node->in[0]->dims[0];
 	dims[1] = node->in[1]->dims[0];
@@ -123,9 +119,7 @@ void infer_convolution_integer(struct node *node)
 	const struct tensor *w = node->in[1], *zero_w = node_in(node, 3);
 	infer_scalar(node, 2);
 	if (zero_w && zero_w->rank >= 0 && w->rank > 0 && !tensor_is_scalar_like(zero_w)
-	        && (zero_w->rank != 1
-	                || (dim_is_known(w->dims[0]) && dim_is_known(zero_w->dims[0])
-	                        && zero_w->dims[0].extent != w->dims[0].extent)))
+	        && (zero_w->rank != 1 || (dims_differ(w->dims[0], zero_w->dims[0]))))
 		node_invalid(node,
 		        "the zero point of the weights has %d dimensions of %" PRId64 ", one of %" PRId64 " is right",
 		        zero_w->rank, zero_w->dims[0].extent, w->dims[0].extent);
@@ -163,10 +157,8 @@ void infer_convolution_transposed(struct node *node)
 	infer_least(node, 2);
 	enum dtype type = node->in[0]->type;
 	const struct tensor *x = node->in[0], *w = node->in[1];
-	if (x->rank < 0 || w->rank < 0) {
-		infer_output_unknown(node, 0, type);
+	if (!infer_ranks(node, 2, type))
 		return;
-	}
 	transposed_of(node, &conv);
 	int64_t outs = -1;
 	if (dim_is_known(w->dims[1]) && __builtin_mul_overflow(w->dims[1].extent, conv.group, &outs))
@@ -613,15 +605,13 @@ static void infer_product(struct node *node, enum dtype type, int bias)
 	struct dim dims[MAX_RANK];
 	struct tensor batch[2] = { { 0 }, { 0 } }, *const both[2] = { &batch[0], &batch[1] };
 	const struct tensor *a = node->in[0], *b = node->in[1];
-	if (a->rank < 0 || b->rank < 0) {
-		infer_output_unknown(node, 0, type);
+	if (!infer_ranks(node, 2, type))
 		return;
-	}
 	if (a->rank == 0 || b->rank == 0)
 		node_invalid(node, "a scalar is no matrix");
 	struct matmul m = matmul_of(a->rank, b->rank);
 	struct dim k = a->dims[a->rank - 1], l = b->dims[m.b_vector ? 0 : b->rank - 2];
-	if (dim_is_known(k) && dim_is_known(l) && k.extent != l.extent)
+	if (dims_differ(k, l))
 		node_invalid(node, "rows of %" PRId64 " against columns of %" PRId64, k.extent, l.extent);
 	FOR (d, batch[0].rank = m.a_batch)
 		batch[0].dims[d] = a->dims[d];
@@ -691,7 +681,7 @@ static void infer_zero(const struct node *node, int i, const struct tensor *of, 
 	for (int d = 0; fits && d < zero->rank; d++) {
 		int own = zero->rank == 1 ? each : d;
 		struct dim want = own == terms ? dim_of(1) : of->dims[own];
-		fits = !dim_is_known(want) || !dim_is_known(zero->dims[d]) || zero->dims[d].extent == want.extent;
+		fits = !dims_differ(want, zero->dims[d]);
 	}
 	if (!fits)
 		node_invalid(node, "the zero point (input %d) is neither one number nor one for each %s", i,
@@ -724,15 +714,14 @@ void infer_gemm(struct node *node)
 	           k = a->rank == 2 ? a->dims[!a_transposed] : dim_unknown;
 	struct dim l = b->rank == 2 ? b->dims[b_transposed] : dim_unknown,
 	           n = b->rank == 2 ? b->dims[!b_transposed] : dim_unknown;
-	if (dim_is_known(k) && dim_is_known(l) && k.extent != l.extent)
+	if (dims_differ(k, l))
 		node_invalid(node, "rows of %" PRId64 " against columns of %" PRId64, k.extent, l.extent);
 	struct dim dims[2] = { m, n };
 	if (c && c->rank > 2)
 		node_invalid(node, "C has %d dimensions, at most 2 are right", c->rank);
 	for (int d = 0; c && d < c->rank; d++) {
 		struct dim want = dims[2 - c->rank + d];
-		if (dim_is_known(want) && dim_is_known(c->dims[d]) && c->dims[d].extent != want.extent
-		        && c->dims[d].extent != 1)
+		if (dims_differ(want, c->dims[d]) && c->dims[d].extent != 1)
 			node_invalid(node, "C has %" PRId64 " where %" PRId64 " or 1 is right", c->dims[d].extent,
 			        want.extent);
 	}

@@ -94,7 +94,7 @@ bool ranks_differ(const struct tensor *a, const struct tensor *b)
 bool extents_differ(const struct tensor *a, const struct tensor *b)
 {
 	for (int d = 0; a->rank == b->rank && d < a->rank; d++)
-		if (dim_is_known(a->dims[d]) && dim_is_known(b->dims[d]) && a->dims[d].extent != b->dims[d].extent)
+		if (dims_differ(a->dims[d], b->dims[d]))
 			return true;
 	return false;
 }

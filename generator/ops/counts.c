@@ -35,6 +35,8 @@ NORETURN void counts_refuse(const struct node *node, const struct tensor *tensor
 	        tensor->name, tensor->dims[d].extent);
 }
 
+NORETURN void counts_refuse_first(const struct node *node) { counts_refuse(node, counts_first(node)); }
+
 const struct tensor *counts_first(const struct node *node)
 {
 	FOR (i, node->ins)
@@ -122,7 +124,7 @@ void counts_move(const struct node *node)
 		FOR (d, node->out[i]->rank)
 			out += node->out[i]->dims[d].count != NULL;
 		if (in != out)
-			counts_refuse(node, counts_first(node));
+			counts_refuse_first(node);
 	}
 }
 

@@ -15,7 +15,7 @@ void come_gather(struct node *node) { counts_put_zeros(node, 1); }
 void go_gather(const struct node *node)
 {
 	const struct tensor *x = node->in[0], *at = node->in[1];
-	int n = 0, axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
+	int n = 0, axis = attribute_axis(node, x->rank);
 	FOR (d, axis)
 		counts_give(node, n++, x->dims[d].count);
 	FOR (d, at->rank)
@@ -33,7 +33,7 @@ void come_regions(struct node *node)
 	counts_want_padded(node, 0, 2, x->rank);
 	counts_want_padded(node, 1, 1, regions->rank);
 	if (images && images->rank == 1 && regions->rank == 2 && images->dims[0].count != regions->dims[0].count)
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 }
 
 void go_regions(const struct node *node)
@@ -47,10 +47,10 @@ void come_walk_down(struct node *node) { counts_want_padded(node, 0, 1, 2); }
 void come_gather_elements(struct node *node)
 {
 	const struct tensor *x = node->in[0], *at = node->in[1];
-	int axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
+	int axis = attribute_axis(node, x->rank);
 	FOR (d, x->rank)
 		if (d != axis && x->dims[d].count != at->dims[d].count)
-			counts_refuse(node, counts_first(node));
+			counts_refuse_first(node);
 	counts_put_zeros(node, 1);
 }
 
@@ -67,7 +67,7 @@ void come_gather_nd(struct node *node)
 		counts_refuse(node, at);
 	for (int d = 0; d < (int)attribute_int(node, "batch_dims"); d++)
 		if (x->dims[d].count != at->dims[d].count)
-			counts_refuse(node, counts_first(node));
+			counts_refuse_first(node);
 	counts_put_zeros(node, 1);
 }
 
@@ -90,7 +90,7 @@ void come_one_hot(struct node *node)
 
 void go_one_hot(const struct node *node)
 {
-	int rank = node->in[0]->rank, axis = (int)node_axis(node, attribute_int(node, "axis"), rank + 1);
+	int rank = node->in[0]->rank, axis = attribute_axis(node, rank + 1);
 	FOR (d, rank)
 		counts_give(node, d + (d >= axis), node->in[0]->dims[d].count);
 }
@@ -100,13 +100,13 @@ static void want_equal(struct node *node, int i, int axis, const struct dim *dim
 {
 	counts_agree(node, i, axis, dim->count, dim->extent);
 	if (node->in[i]->dims[axis].count != dim->count)
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 }
 
 void come_scatter_elements(struct node *node)
 {
 	const struct tensor *x = node->in[0];
-	int rank = x->rank, axis = rank < 1 ? 0 : (int)node_axis(node, attribute_int(node, "axis"), rank);
+	int rank = x->rank, axis = rank < 1 ? 0 : attribute_axis(node, rank);
 	for (int d = 0; d < rank && d < node->in[1]->rank; d++)
 		if (d != axis && x->dims[d].count)
 			want_equal(node, 1, d, &x->dims[d]);
@@ -120,7 +120,7 @@ void come_scatter_nd(struct node *node)
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	int rows = at->rank - 1;
 	if (rows < 0 || at->dims[rows].count)
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 	FOR (d, node->in[2]->rank) {
 		int own = d < rows ? -1 : d - rows + (int)at->dims[rows].extent;
 		if (d < rows || own < x->rank)
@@ -132,7 +132,7 @@ void come_scatter_nd(struct node *node)
 void come_tensor_scatter(struct node *node)
 {
 	const struct tensor *x = node->in[0];
-	int axis = x->rank < 1 ? 0 : (int)node_axis(node, attribute_int(node, "axis"), x->rank);
+	int axis = x->rank < 1 ? 0 : attribute_axis(node, x->rank);
 	for (int d = 0; d < x->rank && d < node->in[1]->rank; d++)
 		if (d != axis)
 			want_equal(node, 1, d, &x->dims[d]);
@@ -168,7 +168,7 @@ void come_compress(struct node *node)
 	if (condition->rank != 1)
 		return;
 	if (node_attribute(node, "axis")) {
-		const struct dim *dim = &x->dims[node_axis(node, node_int(node, "axis", 0), x->rank)];
+		const struct dim *dim = &x->dims[attribute_axis(node, x->rank)];
 		if (dim->count)
 			want_equal(node, 1, 0, dim);
 	} else if (tensor_counted(x)

@@ -73,7 +73,7 @@ void go_reshape(const struct node *node)
 	if (!shape && counts_may_come(node))
 		return;
 	if (!shape || !tensor_is_known(y))
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 	FOR (d, y->rank) {
 		if (size_is(shape[d], -1)) {
 			left = d;
@@ -84,7 +84,7 @@ void go_reshape(const struct node *node)
 		counts_give_size(node, d, size);
 	}
 	if (left < 0 ? !size_equal(all, others) : size_is(others, 0))
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 	if (left >= 0)
 		counts_give_size(node, left, size_quotient(node, all, others));
 }
@@ -98,13 +98,13 @@ void go_expand(const struct node *node)
 	if (!shape && counts_may_come(node))
 		return;
 	if (!shape)
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 	FOR (d, y->rank) {
 		int own = d - y->rank + x->rank, said = d - y->rank + (int)count;
 		struct tensor *have = own < 0 ? size_number(node, 1) : size_of_dim(node, &x->dims[own]),
 		              *size = said < 0 ? size_number(node, 1) : shape[said];
 		if (!size_is(have, 1) && !size_is(size, 1) && !size_equal(have, size))
-			counts_refuse(node, counts_first(node));
+			counts_refuse_first(node);
 		counts_give_size(node, d, size_is(have, 1) ? size : have);
 	}
 }
@@ -132,7 +132,7 @@ static struct tensor *together(const struct node *node, int axis)
 /* Beside a dim that is known a count has to be all of its bound, where that is as large. */
 void come_concat(struct node *node)
 {
-	int rank = node->in[0]->rank, axis = rank > 0 ? (int)node_axis(node, node_int(node, "axis", 1), rank) : 0;
+	int rank = node->in[0]->rank, axis = rank > 0 ? attribute_axis(node, rank) : 0;
 	FOR (d, rank)
 		for (int k = 0; k < node->ins && d != axis; k++) {
 			struct dim known = node->in[k]->dims[d];
@@ -146,13 +146,13 @@ void come_concat(struct node *node)
 void go_concat(const struct node *node)
 {
 	const struct tensor *first = node->in[0], *out = node->out[0];
-	int axis = (int)node_axis(node, node_int(node, "axis", 1), first->rank);
+	int axis = attribute_axis(node, first->rank);
 	if (!dim_is_known(out->dims[axis]))
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 	FOR (i, node->ins)
 		FOR (d, first->rank)
 			if (d != axis && node->in[i]->dims[d].count != first->dims[d].count)
-				counts_refuse(node, counts_first(node));
+				counts_refuse_first(node);
 	FOR (d, first->rank)
 		counts_give(node, d, d == axis ? together(node, d) : first->dims[d].count);
 }
@@ -164,7 +164,7 @@ void come_pad(struct node *node)
 	int64_t before[MAX_RANK], after[MAX_RANK];
 	float fill;
 	if (counts_first(node) != x || !pad_of_counted(node, before, after, &fill))
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 	FOR (d, x->rank)
 		if (x->dims[d].count && after[d] > 0 && !isnan(fill))
 			counts_put_number(node, 0, d, fill);
@@ -202,7 +202,7 @@ void go_slice(const struct node *node)
 {
 	if (slice_comes_late(node)) {
 		if (!counts_may_come(node))
-			counts_refuse(node, counts_first(node));
+			counts_refuse_first(node);
 	} else if (!tensor_is_known(node->out[0])) {
 		counts_move(node);
 	}
@@ -214,7 +214,6 @@ void come_split(struct node *node)
 	const struct tensor *x = node->in[0];
 	int64_t count;
 	counts_want_first(node);
-	if (node_in(node, 1) && x->dims[node_axis(node, node_int(node, "axis", 0), x->rank)].count
-	        && !node_in_sizes(node, 1, &count))
+	if (node_in(node, 1) && x->dims[attribute_axis(node, x->rank)].count && !node_in_sizes(node, 1, &count))
 		counts_refuse(node, x);
 }

@@ -9,7 +9,7 @@ void go_matmul(const struct node *node)
 	const struct tensor *a = node->in[0], *b = node->in[1], *out = node->out[0];
 	int batch = out->rank - (a->rank > 1) - (b->rank > 1);
 	if (a->rank < 2 || b->rank < 2)
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 	counts_broadcast(node, 2, batch, 2);
 	counts_give(node, batch, a->dims[a->rank - 2].count);
 	counts_give(node, batch + 1, b->dims[b->rank - 1].count);
@@ -19,12 +19,12 @@ void come_matmul(struct node *node)
 {
 	const struct tensor *a = node->in[0], *b = node->in[1];
 	if (a->rank < 2 || b->rank < 2)
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 	int k = a->rank - 1, l = b->rank - 2;
 	counts_agree(node, 1, l, a->dims[k].count, a->dims[k].extent);
 	b = node->in[1];
 	if (a->dims[k].count != b->dims[l].count)
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 	if (!a->dims[k].count)
 		return;
 	const struct node *made = a->producer; /* a softmax has put 0 there */
@@ -40,7 +40,7 @@ void come_matmul_integer(struct node *node)
 	const struct tensor *a = node->in[0], *b = node->in[1];
 	if (a->rank < 2 || b->rank < 2 || a->dims[a->rank - 1].count || b->dims[b->rank - 2].count
 	        || tensor_counted(node_in(node, 2)) || tensor_counted(node_in(node, 3)))
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 }
 
 /* A spectrum along an axis that is whole; the last one holds the parts of numbers. */
@@ -58,11 +58,11 @@ void come_gemm(struct node *node)
 	int a_terms = !attribute_int(node, "transA"), b_terms = attribute_int(node, "transB") != 0;
 	const struct dim *made[2] = { &a->dims[!a_terms], &b->dims[!b_terms] };
 	if (a->rank != 2 || b->rank != 2 || a->dims[a_terms].count != b->dims[b_terms].count)
-		counts_refuse(node, counts_first(node));
+		counts_refuse_first(node);
 	for (int d = 0; c && d < c->rank; d++) {
 		const struct dim *dim = made[2 - c->rank + d];
 		if (c->dims[d].count != dim->count && (c->dims[d].count || c->dims[d].extent != 1))
-			counts_refuse(node, counts_first(node));
+			counts_refuse_first(node);
 	}
 	if (a->dims[a_terms].count) {
 		counts_put_number(node, 0, a_terms, 0);
@@ -76,8 +76,7 @@ void come_scaled(struct node *node)
 	const struct tensor *x = node->in[0], *scale = node->in[1];
 	counts_want_first(node);
 	if (!tensor_is_scalar_like(scale)
-	        && (attribute_int(node, "block_size")
-	                || x->dims[node_axis(node, attribute_int(node, "axis"), x->rank)].count))
+	        && (attribute_int(node, "block_size") || x->dims[attribute_axis(node, x->rank)].count))
 		counts_refuse(node, x);
 }
 
@@ -89,7 +88,7 @@ void come_einsum(struct node *node)
 		rank = einsum_labels(node, i, labels);
 		FOR (d, rank) {
 			if (!einsum_agrees(node, labels[d]))
-				counts_refuse(node, counts_first(node));
+				counts_refuse_first(node);
 			if (node->in[i]->dims[d].count && !einsum_keeps(node, labels[d]))
 				counts_put_number(node, i, d, 0);
 		}
@@ -116,7 +115,7 @@ void come_recurrent(struct node *node)
 			bool is_batch = i == 4 || ((i == 0 || i == 5 || i == 6) && d == !first);
 			struct tensor *count = node->in[i]->dims[d].count;
 			if (count != (is_batch ? batch : NULL) && !(i == 0 && d == first))
-				counts_refuse(node, counts_first(node));
+				counts_refuse_first(node);
 		}
 	if (x->rank != 3 || x->dims[2].count)
 		counts_refuse(node, x);
@@ -134,7 +133,7 @@ void come_recurrent(struct node *node)
 void come_softmax(struct node *node)
 {
 	const struct tensor *x = node->in[0];
-	int axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
+	int axis = attribute_axis(node, x->rank);
 	if (node->since < 13 && !*node->domain && axis != x->rank - 1)
 		counts_want_padded(node, 0, axis, x->rank);
 	if (x->dims[axis].count)
@@ -145,9 +144,7 @@ void come_layer_normalization(struct node *node)
 {
 	FOR (i, node->ins)
 		if (node->in[i])
-			counts_want_padded(node, i,
-			        i ? 0 : (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank),
-			        node->in[i]->rank);
+			counts_want_padded(node, i, i ? 0 : attribute_axis(node, node->in[0]->rank), node->in[i]->rank);
 }
 
 void come_lrn(struct node *node) { counts_want_padded(node, 0, 1, 2); }

@@ -226,6 +226,13 @@ void definer_out(struct definer *definer, int i, struct definition *definition)
 	remember(definer, tensor, definition);
 }
 
+bool definer_is_empty(struct definer *definer, const struct definition *x)
+{
+	if (definition_elements(x) == 0)
+		OUT(0, NUMBER(x->type, 0));
+	return definition_elements(x) == 0;
+}
+
 int definer_shape(struct definer *definer, int i, int64_t *extents, const struct index **at)
 {
 	const struct tensor *tensor = definer->node->out[i];

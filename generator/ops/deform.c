@@ -44,10 +44,8 @@ void infer_deform_conv(struct node *node)
 	infer_least(node, 3);
 	enum dtype type = node->in[0]->type;
 	const struct tensor *x = node->in[0], *w = node->in[1];
-	if (x->rank < 0 || w->rank < 0) {
-		infer_output_unknown(node, 0, type);
+	if (!infer_ranks(node, 2, type))
 		return;
-	}
 	deform_of(node, &f);
 	if (2 * x->rank - 2 > MAX_RANK)
 		node_limit(node, "data has %d dimensions", x->rank);

@@ -82,10 +82,8 @@ void infer_dft(struct node *node)
 	int64_t axis, length;
 	infer_least(node, 1);
 	enum dtype type = node->in[0]->type;
-	if (node->in[0]->rank < 0) {
-		infer_output_unknown(node, 0, type);
+	if (!infer_ranks(node, 1, type))
 		return;
-	}
 	if (!read_sizes(node, &axis, &length)) {
 		FOR (d, node->in[0]->rank)
 			dims[d] = dim_unknown;

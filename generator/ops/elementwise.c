@@ -211,9 +211,7 @@ void infer_prelu(struct node *node)
 	} else {
 		int rank = infer_broadcast(node, 2, node->in, dims);
 		for (int d = 0; rank >= 0 && d < rank; d++)
-			fits &= x->rank == rank
-			        && !(dim_is_known(x->dims[d]) && dim_is_known(dims[d])
-			                && x->dims[d].extent != dims[d].extent);
+			fits &= x->rank == rank && !(dims_differ(x->dims[d], dims[d]));
 	}
 	if (!fits)
 		node_invalid(node, "the slope does not broadcast to the data");

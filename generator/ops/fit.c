@@ -66,10 +66,8 @@ void infer_fit(struct node *node)
 	infer_made(node);
 	infer_counts(node, 1, 1, 1);
 	const struct tensor *x = node->in[0];
-	if (x->rank < 0) {
-		infer_output_unknown(node, 0, x->type);
+	if (!infer_ranks(node, 1, x->type))
 		return;
-	}
 	FOR (d, x->rank) {
 		struct asked *asked = symbol_of(node, d);
 		dims[d] = x->dims[d];

@@ -4,10 +4,7 @@
 #include "ops/words.h"
 #include <inttypes.h>
 
-static int gather_axis(const struct node *node)
-{
-	return (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
-}
+static int gather_axis(const struct node *node) { return attribute_axis(node, node->in[0]->rank); }
 
 /* A place in dimension d of the data: an index below 0 counts from the end, one outside is cut. */
 static const struct index *place(struct definer *definer, const struct expr *index, int d)
@@ -79,10 +76,8 @@ void infer_gather(struct node *node)
 	int n = 0;
 	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *at = node->in[1];
-	if (x->rank < 0 || at->rank < 0) {
-		infer_output_unknown(node, 0, x->type);
+	if (!infer_ranks(node, 2, x->type))
 		return;
-	}
 	int axis = gather_axis(node);
 	int64_t extent = x->dims[axis].extent;
 	infer_constant_indices(node, 0, 1, extent);
@@ -102,10 +97,8 @@ void define_gather(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	int axis = gather_axis(definer->node);
 	definer_shape(definer, 0, extents, at);
-	if (definition_elements(x) == 0) {
-		OUT(0, NUMBER(x->type, 0));
+	if (definer_is_empty(definer, x))
 		return;
-	}
 	definer_require_index(definer, -1, axis);
 	const struct index *index = place_of(definer, at + axis, axis);
 	for (int d = 0, n = 0; d < x->rank; d++)
@@ -123,10 +116,8 @@ void infer_gather_elements(struct node *node)
 {
 	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *at = node->in[1];
-	if (x->rank < 0 || at->rank < 0) {
-		infer_output_unknown(node, 0, x->type);
+	if (!infer_ranks(node, 2, x->type))
 		return;
-	}
 	if (x->rank < 1 || x->rank != at->rank)
 		node_invalid(node, "data has %d dimensions, the indices have %d, as many and at least 1 are right",
 		        x->rank, at->rank);
@@ -147,10 +138,8 @@ void define_gather_elements(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	int axis = gather_axis(definer->node);
 	definer_shape(definer, 0, extents, at);
-	if (definition_elements(x) == 0) {
-		OUT(0, NUMBER(x->type, 0));
+	if (definer_is_empty(definer, x))
 		return;
-	}
 	definer_require_index(definer, -1, axis);
 	at[axis] = place(definer, LOAD(indices, at), axis);
 	OUT(0, LOAD(x, at));
@@ -190,7 +179,7 @@ void infer_gather_nd(struct node *node)
 	}
 	struct places places = places_of(node);
 	FOR (d, places.batch)
-		if (dim_is_known(x->dims[d]) && dim_is_known(at->dims[d]) && x->dims[d].extent != at->dims[d].extent)
+		if (dims_differ(x->dims[d], at->dims[d]))
 			node_invalid(node,
 			        "dimension %d of the batch is %" PRId64 " in data and %" PRId64 " in the indices", d,
 			        x->dims[d].extent, at->dims[d].extent);
@@ -210,10 +199,8 @@ void define_gather_nd(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	struct places places = places_of(definer->node);
 	definer_shape(definer, 0, extents, at);
-	if (definition_elements(x) == 0) {
-		OUT(0, NUMBER(x->type, 0));
+	if (definer_is_empty(definer, x))
 		return;
-	}
 	FOR (d, indices->rank - 1)
 		place_at[d] = at[d];
 	FOR (d, x->rank) {
@@ -254,9 +241,7 @@ void infer_reverse_sequence(struct node *node)
 		node_invalid(node, "data has %d dimensions, at least 2 are right", x->rank);
 	if (x->rank >= 0 && lengths->rank >= 0) {
 		struct sequences s = sequences_of(node);
-		if (lengths->rank != 1
-		        || (dim_is_known(lengths->dims[0]) && dim_is_known(x->dims[s.batch])
-		                && lengths->dims[0].extent != x->dims[s.batch].extent))
+		if (lengths->rank != 1 || (dims_differ(lengths->dims[0], x->dims[s.batch])))
 			node_invalid(node, "the lengths have %d dimensions of %" PRId64 ", one of %" PRId64 " is right",
 			        lengths->rank, lengths->rank ? lengths->dims[0].extent : 0, x->dims[s.batch].extent);
 		for (int64_t i = 0,
@@ -279,10 +264,8 @@ void define_reverse_sequence(struct definer *definer)
 	struct sequences s = sequences_of(definer->node);
 	const struct dim *steps = &definer->node->in[0]->dims[s.time];
 	definer_shape(definer, 0, extents, at);
-	if (definition_elements(x) == 0) {
-		OUT(0, NUMBER(x->type, 0));
+	if (definer_is_empty(definer, x))
 		return;
-	}
 	int64_t last = extents[s.time] - 1;
 	const struct index *sequence = VAR(0, lengths->extents[0]);
 	if (steps->count)

@@ -39,10 +39,8 @@ void infer_grid_sample(struct node *node)
 		node_unsupported(node, " of %s is not supported", dtypes[type].text);
 	padding_of(node);
 	const struct tensor *x = node->in[0], *grid = node->in[1];
-	if (x->rank < 0 || grid->rank < 0) {
-		infer_output_unknown(node, 0, type);
+	if (!infer_ranks(node, 2, type))
 		return;
-	}
 	if (x->rank != grid->rank || x->rank < 3 || (node->since < ANY_RANK && x->rank != 4))
 		node_invalid(node, "data has %d dimensions, the grid has %d, %s are right", x->rank, grid->rank,
 		        node->since < ANY_RANK ? "4" : "as many and at least 3");
@@ -53,7 +51,7 @@ void infer_grid_sample(struct node *node)
 	FOR (i, 2) {
 		struct dim is = i ? grid->dims[grid->rank - 1] : grid->dims[0],
 		           want = i ? dim_of(x->rank - 2) : x->dims[0];
-		if (dim_is_known(is) && dim_is_known(want) && is.extent != want.extent)
+		if (dims_differ(is, want))
 			node_invalid(node, "dimension %d of the grid is %" PRId64 ", %" PRId64 " is right",
 			        i ? grid->rank - 1 : 0, is.extent, want.extent);
 	}
@@ -207,10 +205,8 @@ void define_grid_sample(struct definer *definer)
 		x = definer_as(definer, x, DTYPE_U8);
 	else if (dtypes[type].class != CLASS_FLOAT && mode != NEAREST) /* integers: in a float, rounded to even */
 		x = definer_as(definer, x, dtypes[type].bits > 16 ? DTYPE_F64 : DTYPE_F32);
-	if (definition_elements(x) == 0) {
-		OUT(0, NUMBER(type, 0));
+	if (definer_is_empty(definer, x))
 		return;
-	}
 	x_at[0] = own[0] = at[0];
 	x_at[1] = at[1];
 	for (int d = 2; d < rank; d++)

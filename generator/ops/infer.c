@@ -8,6 +8,7 @@ static const int64_t ELEMENTS_MOST = (int64_t)1 << 33; /* of one tensor: 32 GiB 
 const struct dim dim_unknown = { -1, NULL, NULL };
 struct dim dim_of(int64_t extent) { return (struct dim){ extent, NULL, NULL }; }
 bool dim_is_known(struct dim dim) { return dim.extent >= 0; }
+bool dims_differ(struct dim a, struct dim b) { return dim_is_known(a) && dim_is_known(b) && a.extent != b.extent; }
 
 /* `typed`: behind the node's type. */
 static NORETURN void refuse(
@@ -204,6 +205,16 @@ void infer_output_unknown(struct node *node, int i, enum dtype type) { typed(nod
 void infer_output_like(struct node *node, int i, const struct tensor *tensor)
 {
 	infer_output(node, i, tensor->type, tensor->rank, tensor->dims);
+}
+
+bool infer_ranks(struct node *node, int count, enum dtype type)
+{
+	FOR (i, count)
+		if (node->in[i]->rank < 0) {
+			infer_output_unknown(node, 0, type);
+			return false;
+		}
+	return true;
 }
 
 /* ---- indices ---- */

@@ -27,8 +27,7 @@ void infer_batch_normalization(struct node *node)
 		const struct tensor *tensor = node->in[i];
 		if (tensor->rank >= 0 && tensor->rank != 1)
 			node_invalid(node, "%s has %d dimensions, 1 is right", names[i], tensor->rank);
-		if (x->rank >= 2 && tensor->rank == 1 && dim_is_known(tensor->dims[0]) && dim_is_known(x->dims[1])
-		        && tensor->dims[0].extent != x->dims[1].extent)
+		if (x->rank >= 2 && tensor->rank == 1 && dims_differ(tensor->dims[0], x->dims[1]))
 			node_invalid(node, "%s has %" PRId64 " channels, data has %" PRId64, names[i],
 			        tensor->dims[0].extent, x->dims[1].extent);
 	}
@@ -117,7 +116,7 @@ void infer_layer_normalization(struct node *node)
 	infer_output_like(node, 0, x);
 	if (x->rank < 0)
 		return;
-	int axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
+	int axis = attribute_axis(node, x->rank);
 	for (int i = 1; i < 3; i++) {
 		const struct tensor *tensor = node_in(node, i);
 		if (!tensor || tensor->rank < 0)
@@ -127,7 +126,7 @@ void infer_layer_normalization(struct node *node)
 		if (rank > x->rank)
 			node_invalid(node, "input %d has %d dimensions, data has %d", i, tensor->rank, x->rank);
 		FOR (d, rank)
-			if (dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && dims[d].extent != x->dims[d].extent)
+			if (dims_differ(x->dims[d], dims[d]))
 				node_invalid(node, "input %d does not broadcast to the data", i);
 	}
 	FOR (d, x->rank)
@@ -142,7 +141,7 @@ void define_layer_normalization(struct definer *definer)
 	const struct index *term_at[MAX_RANK];
 	int64_t row_extents[MAX_RANK], terms[MAX_RANK];
 	SHAPE(0, rank, extents, at);
-	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
+	int axis = attribute_axis(definer->node, rank);
 	double count = 1;
 	FOR (d, rank) {
 		row_extents[d] = d < axis ? extents[d] : 1;

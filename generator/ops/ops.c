@@ -173,3 +173,8 @@ const char *attribute_string(const struct node *node, const char *name)
 {
 	return node_string(node, name, default_of(node, name)->string);
 }
+
+int attribute_axis(const struct node *node, int rank)
+{
+	return (int)node_axis(node, attribute_int(node, "axis"), rank);
+}

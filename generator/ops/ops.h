@@ -71,6 +71,7 @@ bool op_chooses(const struct op *);
 int64_t attribute_int(const struct node *, const char *name);
 float attribute_float(const struct node *, const char *name);
 const char *attribute_string(const struct node *, const char *name);
+int attribute_axis(const struct node *, int rank);    /* "axis", in [0, rank) */
 const char *attribute_kind_name(enum attribute_kind); /* "int", "floats" … */
 
 /* ---- infer.c: words for infer_ functions.  A message begins with the node; what fails is EXIT_INVALID. ---- */
@@ -111,6 +112,8 @@ void infer_list(struct node *, int i, int form, enum dtype, const struct list *)
 void infer_output(struct node *, int i, enum dtype, int rank, const struct dim *);
 void infer_output_unknown(struct node *, int i, enum dtype); /* rank not known yet */
 void infer_output_like(struct node *, int i, const struct tensor *);
+/* False where the rank of one of the first `count` inputs is not known yet: of output 0 its type is, then. */
+bool infer_ranks(struct node *, int count, enum dtype);
 /* Elements of a constant integer input; NULL where it is absent or not constant. */
 const int64_t *node_in_ints(const struct node *, int i, int64_t *count);
 /* Of input 1 where it is constant: element i; each `step`th from `first` on lies inside a dimension of this extent (-1:
@@ -121,6 +124,7 @@ int64_t node_axis(const struct node *, int64_t axis, int rank); /* from [-rank, 
 /* The dims that `count` tensors broadcast to; -1: a rank is not known. */
 int infer_broadcast(const struct node *, int count, struct tensor *const *, struct dim *);
 bool dim_is_known(struct dim);
+bool dims_differ(struct dim, struct dim); /* both are known, and not as large */
 struct dim dim_of(int64_t extent);
 extern const struct dim dim_unknown;
 bool tensor_is_scalar_like(const struct tensor *); /* one element, known */
@@ -326,8 +330,9 @@ bool slice_of_list(const struct node *, int64_t *start,
 /* Words for those functions, as tables/counted.h lists them. */
 const struct tensor *counts_first(const struct node *); /* the first input that has such a dim */
 NORETURN void counts_refuse(const struct node *,
-        const struct tensor *);              /* EXIT_UNSUPPORTED: that input; NULL: what operands say at run time */
-void counts_want_first(const struct node *); /* no input but the first has such a dim */
+        const struct tensor *); /* EXIT_UNSUPPORTED: that input; NULL: what operands say at run time */
+NORETURN void counts_refuse_first(const struct node *); /* the first that has such a dim */
+void counts_want_first(const struct node *);            /* no input but the first has such a dim */
 void counts_want_padded(
         const struct node *, int i, int from, int to); /* input i has none from axis `from` on, up to `to` */
 struct tensor *counts_elements(
@@ -374,6 +379,7 @@ struct definition *packed_write(struct definer *, const char *name, const struct
 /* x (no float below 32 bits) as what is stored of a type. */
 const struct expr *expr_of_type(struct definer *, enum dtype, int cast, const struct expr *x);
 
+bool definer_is_empty(struct definer *, const struct definition *x); /* x has no elements: output 0 is 0 */
 /* Extents of output i and its variables: at[d] is index_var(d). */
 int definer_shape(struct definer *, int i, int64_t *extents, const struct index **at);
 const char *definer_name(struct definer *, const char *part); /* "<first output>_part" */

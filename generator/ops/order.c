@@ -3,10 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-static int order_axis(const struct node *node)
-{
-	return (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
-}
+static int order_axis(const struct node *node) { return attribute_axis(node, node->in[0]->rank); }
 
 void infer_top_k(struct node *node)
 {

@@ -387,10 +387,8 @@ void define_tile(struct definer *definer)
 	SHAPE(0, rank, extents, at);
 	if (!repeats_of(definer->node, &count) && node_in_is_late(definer->node, 1))
 		declared_repeats(definer, x, extents);
-	if (!definition_elements(x)) {
-		OUT(0, NUMBER(x->type, 0));
+	if (definer_is_empty(definer, x))
 		return;
-	}
 	FOR (d, rank)
 		at[d] = tile_at(definer, at[d], &definer->node->in[0]->dims[d], extents[d]);
 	OUT(0, LOAD(x, at));

@@ -44,10 +44,7 @@ static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
 	return true;
 }
 
-static int split_axis(const struct node *node)
-{
-	return (int)node_axis(node, node_int(node, "axis", 0), node->in[0]->rank);
-}
+static int split_axis(const struct node *node) { return attribute_axis(node, node->in[0]->rank); }
 
 /* ---- parts of which a call or data say how many elements they have ---- */
 /* Equal parts; where that leaves a rest, from opset 18 on, the last that have elements are smaller. */
@@ -214,7 +211,7 @@ static int concat_axis(const struct node *node, int rank)
 {
 	if (node->since >= 4 && !node_attribute(node, "axis"))
 		node_invalid(node, " lacks the attribute \"axis\"");
-	return (int)node_axis(node, node_int(node, "axis", 1), rank);
+	return attribute_axis(node, rank);
 }
 
 void infer_concat(struct node *node)
@@ -241,7 +238,7 @@ void infer_concat(struct node *node)
 					sum = dim_unknown;
 				else if (__builtin_add_overflow(sum.extent, dim.extent, &sum.extent))
 					node_limit(node, "the sum of the dimensions overflows");
-			} else if (dim_is_known(dim) && dim_is_known(dims[d]) && dim.extent != dims[d].extent) {
+			} else if (dims_differ(dim, dims[d])) {
 				node_invalid(node, "dimension %d of input %d has %" PRId64 ", %" PRId64 " is right", d,
 				        i, dim.extent, dims[d].extent);
 			} else if (dim_is_known(dim)) {

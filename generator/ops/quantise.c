@@ -44,17 +44,15 @@ static void infer_scaled(struct node *node, enum dtype type)
 	if (zero && zero->rank >= 0 && scale->rank >= 0 && zero->rank != scale->rank
 	        && !(tensor_is_scalar_like(zero) && tensor_is_scalar_like(scale)))
 		node_invalid(node, "the zero point has %d dimensions, the scale has %d", zero->rank, scale->rank);
-	if (x->rank < 0 || scale->rank < 0) {
-		infer_output_unknown(node, 0, type);
+	if (!infer_ranks(node, 2, type))
 		return;
-	}
 	int64_t block = attribute_int(node, "block_size"), axis = 0;
 	if (block < 0)
 		node_invalid(node, "block_size is %" PRId64, block);
 	if (!tensor_is_scalar_like(scale) || scale->rank > 1) {
 		if (node->since < 13)
 			node_invalid(node, " of opset %d takes a scalar scale", node->since);
-		axis = node_axis(node, attribute_int(node, "axis"), x->rank);
+		axis = attribute_axis(node, x->rank);
 	}
 	for (int i = 1; i < 3; i++) {
 		const struct tensor *each = node_in(node, i);
@@ -67,7 +65,7 @@ static void infer_scaled(struct node *node, enum dtype type)
 			struct dim want = block ? x->dims[d] : x->dims[axis];
 			if (block && d == axis && dim_is_known(want))
 				want.extent = want.extent / block + (want.extent % block != 0);
-			if (dim_is_known(want) && dim_is_known(each->dims[d]) && each->dims[d].extent != want.extent)
+			if (dims_differ(want, each->dims[d]))
 				node_invalid(node, "input %d has %" PRId64 ", %" PRId64 " is right", i,
 				        each->dims[d].extent, want.extent);
 		}
@@ -98,7 +96,7 @@ static const struct expr *of_element(
 		own[0] = CONSTANT(0);
 		return LOAD(each, own);
 	}
-	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
+	int axis = attribute_axis(definer->node, rank);
 	if (!block)
 		return LOAD(each, &at[axis]);
 	memcpy(own, at, (size_t)rank * sizeof *own);

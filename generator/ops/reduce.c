@@ -101,10 +101,8 @@ void infer_reduce(struct node *node)
 	int rank = 0;
 	infer_least(node, 1);
 	enum dtype type = node->in[0]->type;
-	if (node->in[0]->rank < 0) {
-		infer_output_unknown(node, 0, type);
+	if (!infer_ranks(node, 1, type))
 		return;
-	}
 	if (is_global(node) && node->in[0]->rank < 2)
 		node_invalid(node, "data has %d dimensions, at least 2 are right", node->in[0]->rank);
 	if (!axes_of(node, reduced)) {
@@ -355,11 +353,9 @@ void infer_arg_extreme(struct node *node)
 	int rank = 0;
 	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
-	if (x->rank < 0) {
-		infer_output_unknown(node, 0, DTYPE_I64);
+	if (!infer_ranks(node, 1, DTYPE_I64))
 		return;
-	}
-	int64_t axis = node_axis(node, attribute_int(node, "axis"), x->rank);
+	int64_t axis = attribute_axis(node, x->rank);
 	if (x->dims[axis].extent == 0)
 		node_invalid(node, "dimension %d has no element", (int)axis);
 	FOR (d, x->rank)
@@ -375,7 +371,7 @@ bool reduced_axes(const struct node *node, bool *reduced)
 	if (op_of(node)->infer == infer_reduce)
 		return axes_of(node, reduced);
 	FOR (d, node->in[0]->rank)
-		reduced[d] = d == node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
+		reduced[d] = d == attribute_axis(node, node->in[0]->rank);
 	return true;
 }
 
@@ -386,8 +382,7 @@ void define_arg_extreme(struct definer *definer)
 	enum reduce extreme = !strcmp(definer->node->type, "ArgMax") ? REDUCE_MAX : REDUCE_MIN;
 	bool last = attribute_int(definer->node, "select_last_index") != 0,
 	     keep = attribute_int(definer->node, "keepdims") != 0;
-	int64_t axis = node_axis(definer->node, attribute_int(definer->node, "axis"), r.x->rank),
-	        n = r.x->extents[axis];
+	int64_t axis = attribute_axis(definer->node, r.x->rank), n = r.x->extents[axis];
 	const struct tensor *count = definer->node->in[0]->dims[axis].count;
 	int out = 0;
 	r.rank = definer_shape(definer, 0, r.extents, r.at);

@@ -217,10 +217,8 @@ void infer_resize(struct node *node)
 	if (type == DTYPE_BOOL && r.mode != NEAREST)
 		node_unsupported(node, " of %s is not supported", dtypes[type].text);
 	const struct tensor *x = node->in[0];
-	if (x->rank < 0) {
-		infer_output_unknown(node, 0, type);
+	if (!infer_ranks(node, 1, type))
 		return;
-	}
 	if (!resize_of(node, &r)) {
 		int64_t axes[MAX_RANK], count = axes_of(node, axes);
 		memcpy(dims, x->dims, sizeof dims);

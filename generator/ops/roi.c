@@ -13,10 +13,8 @@ static void infer_regions(struct node *node, int columns, int64_t height, int64_
 	enum dtype type = node->in[0]->type;
 	if (height < 1 || width < 1 || height > INT32_MAX || width > INT32_MAX)
 		node_invalid(node, "regions of %" PRId64 " x %" PRId64 ", at least 1 x 1 is right", height, width);
-	if (x->rank < 0 || rois->rank < 0) {
-		infer_output_unknown(node, 0, type);
+	if (!infer_ranks(node, 2, type))
 		return;
-	}
 	if (x->rank != 4 || rois->rank != 2 || (dim_is_known(rois->dims[1]) && rois->dims[1].extent != columns))
 		node_invalid(node, "data of 4 dimensions and regions of %d numbers are right", columns);
 	for (int d = 2; d < 4; d++)
@@ -65,9 +63,7 @@ void infer_roi_align(struct node *node)
 		        "samples by each region's size (sampling_ratio 0) that are not constant are not supported");
 	const struct tensor *rois = node->in[1], *images = node->in[2];
 	if (images->rank >= 0
-	        && (images->rank != 1
-	                || (rois->rank == 2 && dim_is_known(rois->dims[0]) && dim_is_known(images->dims[0])
-	                        && images->dims[0].extent != rois->dims[0].extent)))
+	        && (images->rank != 1 || (rois->rank == 2 && dims_differ(rois->dims[0], images->dims[0]))))
 		node_invalid(node, "one image for each region is right");
 	infer_regions(node, 4, attribute_int(node, "output_height"), attribute_int(node, "output_width"));
 }

@@ -38,7 +38,7 @@ static void same_dims(const struct node *node, int i, int rank, const struct dim
 	if (x->rank >= 0 && x->rank != rank)
 		node_invalid(node, "input %d has %d dimensions, %d are right", i, x->rank, rank);
 	FOR (d, x->rank)
-		if (dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && x->dims[d].extent != dims[d].extent)
+		if (dims_differ(x->dims[d], dims[d]))
 			node_invalid(node, "dimension %d of input %d is %" PRId64 ", %" PRId64 " is right", d, i,
 			        x->dims[d].extent, dims[d].extent);
 }
@@ -71,7 +71,7 @@ void infer_scatter_elements(struct node *node)
 			node_invalid(node,
 			        "data has %d dimensions, the indices have %d, as many and at least 1 are right",
 			        x->rank, at->rank);
-		int axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
+		int axis = attribute_axis(node, x->rank);
 		FOR (d, x->rank)
 			if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d])
 			        && at->dims[d].extent > x->dims[d].extent)
@@ -90,7 +90,7 @@ void define_scatter_elements(struct definer *definer)
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t terms[MAX_RANK];
 	SHAPE(0, rank, extents, at);
-	int count = 0, axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
+	int count = 0, axis = attribute_axis(definer->node, rank);
 	const struct dim *dims = definer->node->in[0]->dims, *told = definer->node->in[1]->dims;
 	for (int d = 0; d < rank;
 	        d++) { /* along a dimension that all of the data have, elements know nothing of each other */
@@ -174,7 +174,7 @@ void define_scatter_nd(struct definer *definer)
 /* ---- TensorScatter: the rows of a cache from write_indices[batch] on ---- */
 static int cache_axis(const struct node *node)
 {
-	int axis = (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
+	int axis = attribute_axis(node, node->in[0]->rank);
 	if (!axis)
 		node_invalid(node, "axis is 0, the batch; another is right");
 	return axis;
@@ -325,10 +325,8 @@ void infer_max_unpool(struct node *node)
 	int64_t count;
 	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *shape = node_in(node, 2);
-	if (x->rank < 0) {
-		infer_output_unknown(node, 0, x->type);
+	if (!infer_ranks(node, 1, x->type))
 		return;
-	}
 	if (x->rank < 3)
 		node_invalid(node, "data has %d dimensions, at least 3 are right", x->rank);
 	same_dims(node, 1, x->rank, x->dims);

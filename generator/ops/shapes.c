@@ -87,10 +87,8 @@ static void define_same_offsets(struct definer *definer)
 		GIVE(0, x);
 		return;
 	}
-	if (definition_elements(x) == 0) {
-		OUT(0, NUMBER(x->type, 0));
+	if (definer_is_empty(definer, x))
 		return;
-	}
 	if (reshape_stays(definer->node->in[0], definer->node->out[0]))
 		UNFLATTEN(FLATTEN(rank, at, extents), x->rank, x->extents, x_at);
 	else
@@ -514,10 +512,8 @@ void infer_transpose(struct node *node)
 	int perm[MAX_RANK];
 	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
-	if (x->rank < 0) {
-		infer_output_unknown(node, 0, x->type);
+	if (!infer_ranks(node, 1, x->type))
 		return;
-	}
 	permutation(node, x->rank, perm);
 	FOR (d, x->rank)
 		dims[d] = x->dims[perm[d]];

@@ -179,10 +179,8 @@ void infer_slice(struct node *node)
 	const struct tensor *x = node->in[0];
 	if (node->since < 10 && (!node_attribute(node, "starts") || !node_attribute(node, "ends")))
 		node_invalid(node, " lacks the attributes \"starts\" and \"ends\"");
-	if (x->rank < 0) {
-		infer_output_unknown(node, 0, x->type);
+	if (!infer_ranks(node, 1, x->type))
 		return;
-	}
 	bool known = cuts_of(node, cuts, touched);
 	if (!known)
 		touched_axes(node, touched);

@@ -8,7 +8,7 @@ static void row_of(const struct node *node, int *from, int *to)
 {
 	int rank = node->in[0]->rank;
 	bool tail = node->since < 13;
-	*from = (int)node_axis(node, attribute_int(node, "axis"), rank);
+	*from = attribute_axis(node, rank);
 	*to = tail ? rank : *from + 1;
 }
 
