@@ -126,14 +126,22 @@ const struct op *op_of(const struct node *node)
 	return op;
 }
 
-static const struct attribute_row *default_of(const struct node *node, const char *name)
+/* Of its version, else of another. */
+static const struct attribute_row *row_of(const struct node *node, const char *name)
 {
 	const struct op *op = op_find(node->domain, node->type);
 	const struct attribute_row *row = row_at(op, name, node->since);
 	for (const struct attribute_row *other = op->attributes; !row && other->name; other++)
 		if (!strcmp(other->name, name) && other->has_default)
 			row = other;
-	assert(row && row->has_default);
+	assert(row);
+	return row;
+}
+
+static const struct attribute_row *default_of(const struct node *node, const char *name)
+{
+	const struct attribute_row *row = row_of(node, name);
+	assert(row->has_default);
 	return row;
 }
 
@@ -176,5 +184,5 @@ const char *attribute_string(const struct node *node, const char *name)
 
 int attribute_axis(const struct node *node, int rank)
 {
-	return (int)node_axis(node, attribute_int(node, "axis"), rank);
+	return (int)node_axis(node, node_int(node, "axis", (int64_t)row_of(node, "axis")->number), rank);
 }
