@@ -26,6 +26,10 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 /* Numbers from 0 on, below `count`; places of a vector. */
 #define FOR(i, count) for (int i = 0; i < (count); i++)
+#define FORL(i, count) \
+	for (int64_t i = 0, *check_of_##i = (__typeof__((count) + 0) *)0; (void)check_of_##i, i < (count); i++)
+#define FORZ(i, count) \
+	for (size_t i = 0, *check_of_##i = (__typeof__((count) + 0) *)0; (void)check_of_##i, i < (count); i++)
 #define FOR_ALL(i, vector) for (size_t i = 0; i < (vector).count; i++)
 
 /* ---- fail.c: the ways a build ends; also the exit codes of the program ---- */

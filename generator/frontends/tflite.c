@@ -121,7 +121,8 @@ static void read_tensors(struct tfl *tfl, const struct table *subgraph)
 	struct vector tensors = table_vector(subgraph, 0, 4);
 	tfl->count = tensors.count;
 	tfl->tensors = arena_new_array(tfl->build->arena, struct tfl_tensor, tfl->count + 1);
-	for (size_t i = 0; i < tfl->count; i++) {
+	FORZ(i, tfl->count)
+	{
 		tfl->tensors[i].table = vector_table(&tensors, i, "Tensor");
 		read_tensor(tfl, &tfl->tensors[i]);
 	}

@@ -34,8 +34,8 @@ static bool axes_of(const struct node *node, bool *reduced)
 	bool all = !count && !(axes_are_input(node) && attribute_int(node, "noop_with_empty_axes"));
 	FOR (d, rank)
 		reduced[d] = all;
-	for (int64_t i = 0; i < count; i++)
-		reduced[node_axis(node, axes[i], rank)] = true;
+	FORL(i, count)
+	reduced[node_axis(node, axes[i], rank)] = true;
 	return true;
 }
 
@@ -64,9 +64,9 @@ static const struct reduction {
 
 static const struct reduction *reduction_of(const struct node *node)
 {
-	for (size_t i = 0; i < COUNT(reductions); i++)
-		if (!strcmp(reductions[i].name, node->type))
-			return &reductions[i];
+	FORZ(i, COUNT(reductions))
+	if (!strcmp(reductions[i].name, node->type))
+		return &reductions[i];
 	return NULL;
 }
 
@@ -315,7 +315,7 @@ static void reduce_at_run_time(struct definer *definer)
 		right = I_OR(right, these);
 		if (++results > RESULTS_MOST)
 			break;
-		FOR (d, rank)
+		for (int d = 0; d < rank; d++)
 			reduced[d] = (s.at[i] ? s.at[i] : s.ones) >> d & 1; /* some are: a sum of one -0 is 0 */
 		struct result result = without(definer, reduced, definer_name(definer, "reduced"));
 		one = result.of ? LOAD(result.of, at) : result.body;
@@ -325,8 +325,8 @@ static void reduce_at_run_time(struct definer *definer)
 		node_unsupported(definer->node, "axes at run time could be more than %d sets that lead from %s to %s",
 		        RESULTS_MOST, definer_shape_text(definer, s.x->rank, s.x->extents),
 		        definer_shape_text(definer, s.rank, s.extents));
-	for (int64_t i = 0; i < count; i++) /* each is an axis, also one that is named twice */
-		right = I_AND(right, integer_between(definer, ELEMENT(1, i), -rank, rank - 1));
+	FORL(i, count) /* each is an axis, also one that is named twice */
+	right = I_AND(right, integer_between(definer, ELEMENT(1, i), -rank, rank - 1));
 	REQUIRE(right, "the axes at run time do not make %s of the data, the declared shape",
 	        definer_shape_text(definer, s.rank, s.extents));
 	OUT(0, value);

@@ -22,7 +22,8 @@ static enum reduce reduction_of(const struct node *node)
 	for (const struct attribute_row *row = op_of(node)->attributes; row->name; row++)
 		if (!strcmp(row->name, "reduction"))
 			name = attribute_string(node, row->name);
-	for (size_t i = 0; i < COUNT(words); i++) {
+	FORZ(i, COUNT(words))
+	{
 		if (strcmp(words[i].name, name) || node->since < words[i].since)
 			continue;
 		if (node->in[0]->type == DTYPE_BOOL && words[i].reduce != REDUCE_LAST)

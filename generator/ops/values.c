@@ -24,7 +24,8 @@ struct tensor *const *node_in_sizes(const struct node *node, int i, int64_t *cou
 	if (*count < 0 || *count > VALUES_MOST || tensor->sizes || !tensor->data || !may_be_sizes(tensor->type))
 		return *count >= 0 ? tensor->sizes : NULL;
 	struct tensor **sizes = arena_new_array(build->arena, struct tensor *, (size_t)*count + 1);
-	for (int64_t k = 0; k < *count; k++) {
+	FORL(k, *count)
+	{
 		double number = is_float(tensor->type) ? tensor_float(tensor, (size_t)k) : 0;
 		if (!(fabs(number) <= integer_most) || floor(number) != number || (number == 0 && signbit(number)))
 			return NULL;
@@ -81,7 +82,8 @@ static void of_shape(struct made *made)
 	from = from < 0 ? 0 : from;
 	if (!make_room(made, count))
 		return;
-	for (int64_t k = 0; k < count; k++) {
+	FORL(k, count)
+	{
 		struct dim dim = x->dims[from + k];
 		if (!dim_is_known(dim)) {
 			made->at = NULL;
@@ -146,7 +148,8 @@ static void of_gather(struct made *made)
 	const int64_t *at = node_in_ints(node, 1, &which);
 	if (!x || !at || node->in[0]->rank != 1 || !make_room(made, which))
 		return;
-	for (int64_t k = 0; k < which; k++) {
+	FORL(k, which)
+	{
 		if (at[k] < -count || at[k] >= count) {
 			made->at = NULL;
 			return;
@@ -215,7 +218,8 @@ static void of_elements(struct made *made, const struct op *op)
 			return;
 	if (!make_room(made, most))
 		return;
-	for (int64_t k = 0; k < most; k++) {
+	FORL(k, most)
+	{
 		struct tensor *each[3];
 		FOR (i, node->ins)
 			each[i] = in[i][count[i] == 1 ? 0 : k];
@@ -238,9 +242,9 @@ static void of_all(struct made *made)
 	bool reduced[MAX_RANK];
 	int scalar = -1;
 	sizes x = node_in_sizes(made->node, 0, &count);
-	for (size_t i = 0; i < COUNT(rows); i++)
-		if (!strcmp(made->node->type, rows[i].type))
-			scalar = rows[i].scalar;
+	FORZ(i, COUNT(rows))
+	if (!strcmp(made->node->type, rows[i].type))
+		scalar = rows[i].scalar;
 	if (!x || !count || scalar < 0 || made->node->in[0]->rank != 1 || !reduced_axes(made->node, reduced)
 	        || !reduced[0] || !make_room(made, 1))
 		return;
@@ -254,11 +258,12 @@ static bool become_constant(struct tensor *out, const struct made *made)
 {
 	struct arena *arena = out->graph->build->arena;
 	int bytes = dtypes[out->type].bits / 8;
-	for (int64_t k = 0; k < made->count; k++)
-		if (!made->at[k]->data)
-			return false;
+	FORL(k, made->count)
+	if (!made->at[k]->data)
+		return false;
 	char *data = arena_alloc(arena, (size_t)(made->count * bytes) + 1);
-	for (int64_t k = 0; k < made->count; k++) {
+	FORL(k, made->count)
+	{
 		int64_t number = tensor_int(made->at[k], 0);
 		float single = (float)number;
 		double twice = (double)number;
@@ -280,7 +285,8 @@ static bool fits(const struct tensor *out, const struct made *made)
 	        : is_float(out->type)                 ? (int64_t)integer_most
 	        : out->type == DTYPE_I32              ? INT32_MAX
 	                                              : (int64_t)1 << 59;
-	for (int64_t k = 0; k < made->count; k++) {
+	FORL(k, made->count)
+	{
 		if (!made->at[k])
 			return false;
 		struct span span = size_span(made->at[k]);
