@@ -24,13 +24,9 @@
 #define NORETURN __attribute__((noreturn))
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-/* Numbers from 0 on, below `count`; places of a vector. */
-#define FOR(i, count) for (int i = 0; i < (count); i++)
-#define FORL(i, count) \
-	for (int64_t i = 0, *check_of_##i = (__typeof__((count) + 0) *)0; (void)check_of_##i, i < (count); i++)
-#define FORZ(i, count) \
-	for (size_t i = 0, *check_of_##i = (__typeof__((count) + 0) *)0; (void)check_of_##i, i < (count); i++)
-#define FOR_ALL(i, vector) for (size_t i = 0; i < (vector).count; i++)
+/* Numbers from 0 on, below `count` and of its type; places of a vector. */
+#define FOR(i, count) for (__typeof__((count) + 0) i = 0; i < (count); i++)
+#define FOR_ALL(i, vector) FOR (i, (vector).count)
 
 /* ---- fail.c: the ways a build ends; also the exit codes of the program ---- */
 enum exit_code {

@@ -12,14 +12,13 @@
 static const char **fields_of(struct arena *arena, const char *const *names, size_t count, const char *upper)
 {
 	const char **fields = arena_new_array(arena, const char *, count);
-	FORZ(i, count)
-	{
+	FOR (i, count) {
 		fields[i] = emit_member(arena, names[i], upper);
-		FORZ(k, i)
-		if (!strcmp(fields[k], fields[i])) {
-			fields[i] = emit_member(arena, arena_printf(arena, "%s_%zu", fields[i], i), upper);
-			k = (size_t)-1;
-		}
+		FOR (k, i)
+			if (!strcmp(fields[k], fields[i])) {
+				fields[i] = emit_member(arena, arena_printf(arena, "%s_%zu", fields[i], i), upper);
+				k = (size_t)-1;
+			}
 	}
 	return fields;
 }
@@ -47,10 +46,10 @@ static const struct tensor *border_of(const struct writing *w, size_t i, bool in
 static struct value keys_value(struct arena *arena, const struct tensor *keys)
 {
 	struct value list = value_list(arena);
-	FORL(i, keys->dims[0].extent)
-	value_list_add(list,
-	        value_string(keys->strings ? emit_literal(arena, keys->strings[i])
-	                                   : arena_printf(arena, "%" PRId64, tensor_int(keys, (size_t)i))));
+	FOR (i, keys->dims[0].extent)
+		value_list_add(list,
+		        value_string(keys->strings ? emit_literal(arena, keys->strings[i])
+		                                   : arena_printf(arena, "%" PRId64, tensor_int(keys, (size_t)i))));
 	return list;
 }
 
@@ -63,17 +62,17 @@ json_t *string_json(struct arena *arena, const char *text)
 json_t *keys_json(struct arena *arena, const struct tensor *keys)
 {
 	json_t *list = json_array();
-	FORL(i, keys->dims[0].extent)
-	json_array_append_new(
-	        list, keys->strings ? string_json(arena, keys->strings[i]) : json_integer(tensor_int(keys, (size_t)i)));
+	FOR (i, keys->dims[0].extent)
+		json_array_append_new(list,
+		        keys->strings ? string_json(arena, keys->strings[i])
+		                      : json_integer(tensor_int(keys, (size_t)i)));
 	return list;
 }
 
 /* What the graph calls a tensor of the library, or the dims of one. */
 static const char *label_of(struct arena *arena, const struct part *part, const char *name)
 {
-	FORZ(i, part->apart_count)
-	{
+	FOR (i, part->apart_count) {
 		const struct apart *apart = part->apart + i;
 		size_t length = strlen(apart->name);
 		if (!strncmp(apart->name, name, length) && (!name[length] || !strncmp(name + length, "_dims", 5)))
@@ -85,8 +84,8 @@ static const char *label_of(struct arena *arena, const struct part *part, const 
 static const char **labels_of(struct arena *arena, const struct part *part, const char *const *names, size_t count)
 {
 	const char **labels = arena_new_array(arena, const char *, count + 1);
-	FORZ(i, count)
-	labels[i] = label_of(arena, part, names[i]);
+	FOR (i, count)
+		labels[i] = label_of(arena, part, names[i]);
 	return labels;
 }
 
@@ -479,8 +478,8 @@ static json_t *kernel_json(const struct writing *w, const struct kernel *kernel,
 	if (kernel->shape != SHAPE_REPEAT)
 		return row;
 	json_t *body = json_array();
-	FORZ(s, kernel_inside(kernel)->kernels.count)
-	json_array_append_new(body, kernel_json(w, kernel_inside(kernel)->kernels.at[s], NULL));
+	FOR (s, kernel_inside(kernel)->kernels.count)
+		json_array_append_new(body, kernel_json(w, kernel_inside(kernel)->kernels.at[s], NULL));
 	if (!kernel->template_name)
 		json_object_del(row, "symbol");
 	json_object_set_new(row, "rounds", json_integer((json_int_t)kernel->root->repeat->rounds));
@@ -624,9 +623,9 @@ void package_add_manifest(struct writing *w, json_t *manifest)
 static bool is_field(const struct writing *w, const char *macro, size_t count)
 {
 	const size_t inputs = w->lowered->program->inputs.count;
-	FORZ(i, count)
-	if (!strcasecmp(i < inputs ? w->input_fields[i] : w->output_fields[i - inputs], macro))
-		return true;
+	FOR (i, count)
+		if (!strcasecmp(i < inputs ? w->input_fields[i] : w->output_fields[i - inputs], macro))
+			return true;
 	return false;
 }
 
@@ -692,9 +691,9 @@ static const struct feature {
 };
 static struct feature feature_of(struct arena *arena, const char *name)
 {
-	FORZ(i, COUNT(features_named))
-	if (!strcmp(features_named[i].name, name))
-		return features_named[i];
+	FOR (i, COUNT(features_named))
+		if (!strcmp(features_named[i].name, name))
+			return features_named[i];
 	return (struct feature){ name, arena_printf(arena, "__%s__", package_upper(arena, name)),
 		arena_printf(arena, "__builtin_cpu_supports(\"%s\")", name) };
 }
@@ -909,16 +908,15 @@ static void package_files(struct writing *w)
 	w->files = file_set_new(w->emit->build, w->directory);
 	package_read_old(w);
 	FOR (p, w->package->part_count)
-		FORZ(i, w->package->parts[p].dump_count)
-		{
+		FOR (i, w->package->parts[p].dump_count) {
 			const struct dump *dump = w->package->parts[p].dumps + i;
 			file_set_add(w->files,
 			        arena_printf(w->emit->arena, "%s.%s.txt", w->package->parts[p].name, dump->stage),
 			        dump->text, strlen(dump->text));
 		}
-	FORZ(i, COUNT(writers))
-	if (!strcmp(writers[i].family, w->emit->target->family))
-		writers[i].add(w);
+	FOR (i, COUNT(writers))
+		if (!strcmp(writers[i].family, w->emit->target->family))
+			writers[i].add(w);
 }
 
 void packages_write(const struct package_order *orders, int count)

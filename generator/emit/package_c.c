@@ -224,8 +224,7 @@ static void note_libm(struct writing *w, const struct text *prelude)
 		{ "d_floor(", "floor" },
 		{ "d_ceil(", "ceil" },
 	};
-	FORZ(i, COUNT(words))
-	{
+	FOR (i, COUNT(words)) {
 		bool known = false;
 		if (!memmem(prelude->at, prelude->count, words[i].word, strlen(words[i].word)))
 			continue;
@@ -267,8 +266,7 @@ static void add_source(struct writing *w, struct kernel *const *kernel, size_t c
 	const char *file = arena_printf(w->emit->arena, "%s_kernels%s.c", w->of->name, part);
 	text_init(&kernels, w->emit->build);
 	text_init(&prelude, w->emit->build);
-	FORZ(k, count)
-	{
+	FOR (k, count) {
 		progress(w->emit->build, "kernels", (size_t)kernel[k]->number, w->lowered->kernels.count, 0);
 		emit_kernel(w->emit, kernel[k], &kernels);
 		text_addc(&kernels, '\n');
@@ -297,8 +295,7 @@ static void add_kernels(struct writing *w)
 		push(arena, &alike[w->lowered->code.at[k]->target != NULL], w->lowered->code.at[k]);
 	FOR (other, 2) {
 		size_t count = alike[other].count, files = (count + KERNELS_IN_A_FILE - 1) / KERNELS_IN_A_FILE;
-		FORZ(f, files)
-		{
+		FOR (f, files) {
 			size_t from = count * f / files, to = count * (f + 1) / files;
 			add_source(w, alike[other].at + from, to - from,
 			        other               ? arena_printf(arena, "_exact_%zu", f)
@@ -362,8 +359,7 @@ static void add_profile(struct writing *w)
 static bool linked_as_c(const struct writing *w, const struct linked_file *files, size_t count)
 {
 	size_t bytes = 0;
-	FORZ(i, count)
-	{
+	FOR (i, count) {
 		bytes += files[i].count;
 		if (!files[i].bytes)
 			return false;
@@ -376,9 +372,9 @@ static struct value rows_of(struct writing *w, const struct linked_file *file)
 	struct text rows;
 	size_t end = file->count + file->ended;
 	text_init(&rows, w->emit->build);
-	FORZ(i, end)
-	text_printf(&rows, "%s%u,%s", i % 24 ? "" : "\t", i < file->count ? file->bytes[i] : 0,
-	        i % 24 == 23 && i + 1 < end ? "\n" : "");
+	FOR (i, end)
+		text_printf(&rows, "%s%u,%s", i % 24 ? "" : "\t", i < file->count ? file->bytes[i] : 0,
+		        i % 24 == 23 && i + 1 < end ? "\n" : "");
 	struct value value = value_copy(w->emit->arena, rows.at, rows.count);
 	text_release(&rows);
 	return value;
@@ -389,8 +385,7 @@ void package_link(struct writing *w, const char *part, const char *head, const s
 	struct arena *arena = w->emit->arena;
 	struct value list = value_list(arena), one = value_dict(arena);
 	bool as_c = linked_as_c(w, files, count);
-	FORZ(i, count)
-	{
+	FOR (i, count) {
 		struct value file = value_dict(arena);
 		value_set_string(file, "file", files[i].file);
 		value_set_string(file, "symbol", files[i].symbol);
@@ -517,8 +512,8 @@ static void add_umbrella(struct writing *w)
 static struct value strings(struct arena *arena, const char *const *at, size_t count)
 {
 	struct value list = value_list(arena);
-	FORZ(i, count)
-	value_list_add(list, value_string(at[i]));
+	FOR (i, count)
+		value_list_add(list, value_string(at[i]));
 	return list;
 }
 

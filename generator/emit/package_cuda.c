@@ -14,9 +14,9 @@ enum { WARP = 32, DEVICE_ALIGN = 256 };
 typedef VECTOR(const char *) symbol_list;
 static int64_t symbol_number(symbol_list *symbols, struct arena *arena, const char *symbol)
 {
-	FORZ(i, symbols->count)
-	if (!strcmp(symbols->at[i], symbol))
-		return (int64_t)i;
+	FOR (i, symbols->count)
+		if (!strcmp(symbols->at[i], symbol))
+			return (int64_t)i;
 	push(arena, symbols, symbol);
 	return (int64_t)symbols->count - 1;
 }
@@ -199,8 +199,7 @@ static void add_emulator(struct writing *w)
 {
 	static const char *const files[] = { "emulator.h", "emulator.cpp", "races.cpp", "counters.cpp" };
 	package_render(w, "cuda/emulated.jinja", arena_printf(w->emit->arena, "%s_emulated.cpp", w->package->name));
-	FORZ(i, COUNT(files))
-	{
+	FOR (i, COUNT(files)) {
 		const struct embedded_file *file = embedded_find(arena_printf(w->emit->arena, "emulator/%s", files[i]));
 		file_set_add(w->files, files[i], file->at, file->bytes);
 	}
@@ -254,9 +253,9 @@ typedef VECTOR(struct forced) compiled_list;
 
 static struct forced *compiled_of(struct arena *arena, compiled_list *list, const char *symbol)
 {
-	FORZ(i, list->count)
-	if (!strcmp(list->at[i].symbol, symbol))
-		return &list->at[i];
+	FOR (i, list->count)
+		if (!strcmp(list->at[i].symbol, symbol))
+			return &list->at[i];
 	push(arena, list, (struct forced){ .symbol = arena_copy(arena, symbol, strlen(symbol)) });
 	return &list->at[list->count - 1];
 }

@@ -258,9 +258,9 @@ static void expand_body(struct inliner *inliner, struct graph *body, struct node
 		process(inliner, node);
 	}
 	/* An input handed on, or an output named twice, has no node of its own. */
-	FORZ(k, (size_t)call->outs)
-	if (call->out[k] && !direct[k])
-		identity(graph, mapped(&scope, body->outputs.at[k]), call->out[k], call);
+	FOR (k, (size_t)call->outs)
+		if (call->out[k] && !direct[k])
+			identity(graph, mapped(&scope, body->outputs.at[k]), call->out[k], call);
 	if (expansion && expansion->once && !again)
 		keep(inliner, body, &scope);
 	inliner->depth--;

@@ -278,24 +278,24 @@ static uint32_t value_field(struct reader *reader, struct wire w, const char *wh
 			a->name = text_of(reader, &f);
 		else if (f.number == 21 && wire_left(wire_bytes(&f)))
 			a->ref = text_of(reader, &f);
-		FORZ(i, COUNT(attribute_fields))
-		if (attribute_fields[i].field == f.number && f.number != seen) {
-			if (seen)
-				fail(reader->build, EXIT_INVALID, where, "attribute %.60s has two values",
-				        a->name ? a->name : "");
-			seen = f.number;
-		}
+		FOR (i, COUNT(attribute_fields))
+			if (attribute_fields[i].field == f.number && f.number != seen) {
+				if (seen)
+					fail(reader->build, EXIT_INVALID, where, "attribute %.60s has two values",
+					        a->name ? a->name : "");
+				seen = f.number;
+			}
 	}
 	if (!a->name || !*a->name)
 		fail(reader->build, EXIT_INVALID, where, "an attribute has no name");
-	FORZ(i, COUNT(attribute_fields))
-	if (type ? (int64_t)attribute_fields[i].kind == type : attribute_fields[i].field == seen) {
-		a->kind = attribute_fields[i].kind;
-		if (seen && attribute_fields[i].field != seen)
-			fail(reader->build, EXIT_INVALID, where,
-			        "attribute %.60s says that it is of another type than its value", a->name);
-		return attribute_fields[i].field;
-	}
+	FOR (i, COUNT(attribute_fields))
+		if (type ? (int64_t)attribute_fields[i].kind == type : attribute_fields[i].field == seen) {
+			a->kind = attribute_fields[i].kind;
+			if (seen && attribute_fields[i].field != seen)
+				fail(reader->build, EXIT_INVALID, where,
+				        "attribute %.60s says that it is of another type than its value", a->name);
+			return attribute_fields[i].field;
+		}
 	if (!a->ref)
 		fail(reader->build, EXIT_INVALID, where, "attribute %.60s has %s", a->name,
 		        type ? "an unknown type" : "no value");

@@ -46,8 +46,8 @@ static const char *decode(struct reader *reader, struct wire w, const char *wher
 		return data;
 	size_t n = (size_t)(to - data);
 	unsigned char *packed = arena_array(reader->build->arena, dtype_bytes(type, n), 1);
-	FORZ(i, n)
-	put_bits(packed, i, 6, (unsigned)data[i] & 63);
+	FOR (i, n)
+		put_bits(packed, i, 6, (unsigned)data[i] & 63);
 	return (const char *)packed;
 }
 
@@ -188,8 +188,7 @@ static void fill(struct reader *reader, const char *where, const struct tensor *
 {
 	size_t width = (size_t)dtypes[tensor->type].bits / 8, n = (size_t)values->dims[0].extent;
 	int64_t before = -1;
-	FORZ(i, n)
-	{
+	FOR (i, n) {
 		int64_t position = indices->rank == 1 ? tensor_int(indices, i) : 0;
 		bool inside = true;
 		for (int k = 0; indices->rank == 2 && k < tensor->rank; k++) {

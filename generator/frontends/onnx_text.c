@@ -37,9 +37,9 @@ static int dtype_word(struct bytes word)
 
 static int type_word(struct bytes word)
 {
-	FORZ(i, COUNT(type_words))
-	if (word.count == strlen(type_words[i].word) && !memcmp(word.at, type_words[i].word, word.count))
-		return (int)i;
+	FOR (i, COUNT(type_words))
+		if (word.count == strlen(type_words[i].word) && !memcmp(word.at, type_words[i].word, word.count))
+			return (int)i;
 	return -1;
 }
 
@@ -353,17 +353,16 @@ static void parse_list(struct scan *s, struct graph *graph, struct attribute *li
 		scan_refuse(s, "an empty list must say of what, as in name: ints = []");
 	}
 	enum attribute_kind kind = items.count ? items.at[0].kind : item_kind;
-	FORZ(i, COUNT(kind_words))
-	if (kind_words[i].item == kind)
-		list->kind = kind_words[i].kind;
+	FOR (i, COUNT(kind_words))
+		if (kind_words[i].item == kind)
+			list->kind = kind_words[i].kind;
 	size_t n = list->count = items.count;
 	float *floats = arena_new_array(arena, float, n);
 	int64_t *ints = arena_new_array(arena, int64_t, n);
 	struct bytes *strings = arena_new_array(arena, struct bytes, n);
 	struct tensor **tensors = arena_new_array(arena, struct tensor *, n);
 	struct graph **graphs = arena_new_array(arena, struct graph *, n);
-	FORZ(i, n)
-	{
+	FOR (i, n) {
 		floats[i] = items.at[i].f;
 		ints[i] = items.at[i].i;
 		strings[i] = items.at[i].s;
@@ -384,11 +383,12 @@ static struct attribute parse_attribute(struct scan *s, struct graph *graph, con
 	enum attribute_kind kind = 0, item = 0;
 	if (scan_take(s, ':')) {
 		struct bytes word = scan_word(s);
-		FORZ(i, COUNT(kind_words))
-		if (word.count == strlen(kind_words[i].word) && !memcmp(word.at, kind_words[i].word, word.count)) {
-			kind = kind_words[i].kind;
-			item = kind_words[i].item;
-		}
+		FOR (i, COUNT(kind_words))
+			if (word.count == strlen(kind_words[i].word)
+			        && !memcmp(word.at, kind_words[i].word, word.count)) {
+				kind = kind_words[i].kind;
+				item = kind_words[i].item;
+			}
 		if (!kind)
 			s->at = word.at, scan_fail(s, "a kind of attribute belongs here");
 	}
@@ -541,10 +541,10 @@ static void parse_body(struct scan *s, struct graph *graph, const value_list *ou
 	while (!scan_take(s, '}'))
 		parse_node(s, graph);
 	reader_outputs(graph, outputs->count);
-	FORZ(k, outputs->count)
-	reader_output(s->reader, graph, k, &outputs->at[k]);
-	FORZ(i, hints->count)
-	reader_hint(graph, &hints->at[i]);
+	FOR (k, outputs->count)
+		reader_output(s->reader, graph, k, &outputs->at[k]);
+	FOR (i, hints->count)
+		reader_hint(graph, &hints->at[i]);
 	graph_close(graph);
 }
 

@@ -141,17 +141,17 @@ static void fill_attribute(const struct writer *w, const void *of, struct text *
 	case ATTRIBUTE_GRAPH: add_message(w, out, 6, fill_graph, a->g); break;
 	default: break;
 	}
-	FORZ(i, a->count)
-	switch (a->kind) {
-	case ATTRIBUTE_FLOATS: add_float(out, 7, a->floats[i]); break;
-	case ATTRIBUTE_INTS: add_int(out, 8, a->ints[i]); break;
-	case ATTRIBUTE_STRINGS: add_bytes(out, 9, a->strings[i].at, a->strings[i].count); break;
-	case ATTRIBUTE_TENSORS: add_message(w, out, 10, fill_constant, a->tensors[i]); break;
-	case ATTRIBUTE_GRAPHS: add_message(w, out, 11, fill_graph, a->graphs[i]); break;
-	default:
-		fail(w->build, EXIT_UNSUPPORTED, w->main->file,
-		        "attribute %s is a type: --stage graph has it as text alone", a->name);
-	}
+	FOR (i, a->count)
+		switch (a->kind) {
+		case ATTRIBUTE_FLOATS: add_float(out, 7, a->floats[i]); break;
+		case ATTRIBUTE_INTS: add_int(out, 8, a->ints[i]); break;
+		case ATTRIBUTE_STRINGS: add_bytes(out, 9, a->strings[i].at, a->strings[i].count); break;
+		case ATTRIBUTE_TENSORS: add_message(w, out, 10, fill_constant, a->tensors[i]); break;
+		case ATTRIBUTE_GRAPHS: add_message(w, out, 11, fill_graph, a->graphs[i]); break;
+		default:
+			fail(w->build, EXIT_UNSUPPORTED, w->main->file,
+			        "attribute %s is a type: --stage graph has it as text alone", a->name);
+		}
 }
 
 static void fill_node(const struct writer *w, const void *of, struct text *out)

@@ -57,9 +57,9 @@ static struct graph *read_bytes(struct reader *reader, const void *at, size_t co
 	struct build *build = reader->build;
 	if (!count)
 		fail(build, EXIT_INVALID, reader->file, "is empty");
-	FORZ(i, COUNT(strangers))
-	if (count >= strlen(strangers[i].start) && !memcmp(at, strangers[i].start, strlen(strangers[i].start)))
-		fail(build, EXIT_INVALID, reader->file, "%s", strangers[i].what);
+	FOR (i, COUNT(strangers))
+		if (count >= strlen(strangers[i].start) && !memcmp(at, strangers[i].start, strlen(strangers[i].start)))
+			fail(build, EXIT_INVALID, reader->file, "%s", strangers[i].what);
 	if (!is_tflite(at, count) && !is_text(at, count) && is_headless(at, count))
 		fail(build, EXIT_INVALID, reader->file,
 		        "is text, but no ONNX text: that begins with <ir_version: 10, opset_import: [\"\" : %d]>",

@@ -87,9 +87,9 @@ void reader_dim(struct reader *reader, const char *where, struct tensor *tensor,
 /* Without this a bool constant of 7 would be neither true nor false to code that compares or adds bools. */
 static void check_bools(struct reader *reader, const char *where, const uint8_t *at, size_t bytes)
 {
-	FORZ(i, bytes)
-	if (at[i] > 1)
-		fail(reader->build, EXIT_INVALID, where, "element %zu of a bool tensor is %d", i, at[i]);
+	FOR (i, bytes)
+		if (at[i] > 1)
+			fail(reader->build, EXIT_INVALID, where, "element %zu of a bool tensor is %d", i, at[i]);
 }
 
 void reader_data(struct reader *reader, const char *where, struct tensor *tensor, const void *at, size_t bytes)

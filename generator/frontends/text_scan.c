@@ -121,9 +121,9 @@ struct bytes scan_string(struct scan *s)
 static bool is_float_word(struct bytes word)
 {
 	static const char *const words[] = { "nan", "inf", "infinity" };
-	FORZ(i, COUNT(words))
-	if (word.count == strlen(words[i]) && !strncasecmp(word.at, words[i], word.count))
-		return true;
+	FOR (i, COUNT(words))
+		if (word.count == strlen(words[i]) && !strncasecmp(word.at, words[i], word.count))
+			return true;
 	return false;
 }
 

@@ -121,8 +121,7 @@ static void read_tensors(struct tfl *tfl, const struct table *subgraph)
 	struct vector tensors = table_vector(subgraph, 0, 4);
 	tfl->count = tensors.count;
 	tfl->tensors = arena_new_array(tfl->build->arena, struct tfl_tensor, tfl->count + 1);
-	FORZ(i, tfl->count)
-	{
+	FOR (i, tfl->count) {
 		tfl->tensors[i].table = vector_table(&tensors, i, "Tensor");
 		read_tensor(tfl, &tfl->tensors[i]);
 	}

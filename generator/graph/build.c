@@ -24,9 +24,9 @@ static void index_add(struct graph *graph, struct tensor *tensor)
 		struct tensor_index old = *index;
 		index->room = old.room ? 2 * old.room : 16;
 		index->at = arena_new_array(graph->build->arena, struct tensor *, index->room);
-		FORZ(i, old.room)
-		if (old.at[i])
-			index->at[slot_of(index, old.at[i]->name)] = old.at[i];
+		FOR (i, old.room)
+			if (old.at[i])
+				index->at[slot_of(index, old.at[i]->name)] = old.at[i];
 	}
 	index->at[slot_of(index, tensor->name)] = tensor;
 	index->count++;

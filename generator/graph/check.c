@@ -43,8 +43,8 @@ static void check_names(const struct node *node)
 	size_t n = (size_t)node->attribute_count;
 	if (n > COUNT(few))
 		names = arena_new_array(node->graph->build->arena, const char *, n);
-	FORZ(i, n)
-	names[i] = node->attributes[i].name;
+	FOR (i, n)
+		names[i] = node->attributes[i].name;
 	qsort(names, n, sizeof *names, by_pointer);
 	for (size_t i = 1; i < n; i++)
 		if (names[i] == names[i - 1])

@@ -22,9 +22,9 @@ static bool is_type_word(const char *name)
 	FOR (type, DTYPE_COUNT)
 		if (!strcmp(dtypes[type].text, name))
 			return true;
-	FORZ(i, COUNT(type_words))
-	if (!strcmp(type_words[i], name))
-		return true;
+	FOR (i, COUNT(type_words))
+		if (!strcmp(type_words[i], name))
+			return true;
 	return false;
 }
 
@@ -42,8 +42,7 @@ static bool is_identifier(const char *name, size_t count)
 static void print_quoted(struct text *out, const char *at, size_t count)
 {
 	text_addc(out, '"');
-	FORZ(i, count)
-	{
+	FOR (i, count) {
 		if (at[i] == '"' || at[i] == '\\')
 			text_addc(out, '\\');
 		text_addc(out, at[i]);
@@ -183,8 +182,7 @@ static void print_data(const struct printer *p, const struct tensor *tensor)
 	int64_t count = tensor_elements(p->main->build, tensor),
 	        shown = p->elements >= 0 && count > p->elements ? p->elements : count;
 	text_adds(p->out, "{");
-	FORL(i, shown)
-	{
+	FOR (i, shown) {
 		text_adds(p->out, i ? ", " : "");
 		print_element(p->out, tensor, (size_t)i);
 	}
@@ -325,8 +323,7 @@ static void print_value(const struct printer *p, const struct tensor *tensor)
 static void print_values(const struct printer *p, struct tensor *const *tensors, size_t count)
 {
 	text_adds(p->out, "(");
-	FORZ(i, count)
-	{
+	FOR (i, count) {
 		text_adds(p->out, i ? ", " : "");
 		print_value(p, tensors[i]);
 	}

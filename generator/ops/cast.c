@@ -30,9 +30,9 @@ static enum dtype type_asked(const struct node *node)
 			{ "STRING", DTYPE_STRING },
 		};
 		const char *name = node_string(node, "to", "");
-		FORZ(i, COUNT(names))
-		if (!strcmp(names[i].name, name))
-			number = names[i].type;
+		FOR (i, COUNT(names))
+			if (!strcmp(names[i].name, name))
+				number = names[i].type;
 	} else {
 		number = node_int(node, "to", 0);
 	}

@@ -275,8 +275,7 @@ static const struct expr *is_repeated(struct definer *definer, struct definition
 	const struct index *t = VAR(0, n), *before = INDEX(POSITION(PLUS(t, -1)), 0, n - 1),
 	                   *own = at_value(definer, order, t, n), *previous = INDEX(LOAD(order, &before), 0, n - 1);
 	const struct expr *same = NULL;
-	FORL(j, rows->extents[1])
-	{
+	FOR (j, rows->extents[1]) {
 		const struct index *a[2] = { own, CONSTANT(j) }, *b[2] = { previous, a[1] };
 		const struct expr *equal = flag(definer, EQUAL(LOAD(rows, a), LOAD(rows, b)));
 		same = same ? expr2(definer, SCALAR_and, same, equal) : equal;

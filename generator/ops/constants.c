@@ -82,8 +82,8 @@ void infer_constant_of_shape(struct node *node)
 	const int64_t *shape = node_in_ints(node, 0, &count);
 	struct tensor *const *sizes = shape ? NULL : node_in_sizes(node, 0, &count);
 	if (sizes && count <= MAX_RANK) {
-		FORL(d, count)
-		dims[d] = size_dim(sizes[d]);
+		FOR (d, count)
+			dims[d] = size_dim(sizes[d]);
 		infer_output(node, 0, type, (int)count, dims);
 		return;
 	}
@@ -105,8 +105,7 @@ void infer_constant_of_shape(struct node *node)
 	}
 	if (count > MAX_RANK)
 		node_limit(node, " of %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
-	FORL(d, count)
-	{
+	FOR (d, count) {
 		if (shape[d] < 0)
 			node_invalid(node, "%" PRId64 " in dimension %" PRId64, shape[d], d);
 		dims[d] = dim_of(shape[d]);
@@ -293,8 +292,8 @@ static const struct expr *hit_in_floats(struct definer *definer, struct definiti
 	struct arena *arena = definer->arena;
 	const struct index *each[MAX_RANK];
 	float *steps = arena_new_array(arena, float, (size_t)depth);
-	FORL(i, depth)
-	steps[i] = (float)i;
+	FOR (i, depth)
+		steps[i] = (float)i;
 	VARS(each, indices->rank, indices->extents);
 	const struct expr *index = CAST(DTYPE_I64, LOAD(indices, each));
 	index = ADD(index, MUL(LESS(index, WHOLE(DTYPE_I64, 0)), WHOLE(DTYPE_I64, depth)));

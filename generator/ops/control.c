@@ -37,8 +37,8 @@ struct tensor *holder_truth(struct holder *h, bool value)
 struct tensor *holder_stack(struct holder *h, int64_t count, struct tensor *const *parts, int64_t axis)
 {
 	struct tensor **now = arena_new_array(h->arena, struct tensor *, (size_t)count);
-	FORL(i, count)
-	now[i] = holder_add(h, "", "Unsqueeze", 2, (struct tensor *[]){ parts[i], holder_number(h, 1, axis) });
+	FOR (i, count)
+		now[i] = holder_add(h, "", "Unsqueeze", 2, (struct tensor *[]){ parts[i], holder_number(h, 1, axis) });
 	while (count > 1) {
 		int64_t groups = 0;
 		for (int64_t i = 0; i < count; i += STACKED_TOGETHER) {
@@ -210,8 +210,8 @@ struct tensor *holder_select(struct holder *h, struct tensor *condition, struct 
 	struct list *list = arena_new(h->arena, struct list);
 	*list = *yes->list;
 	list->at = arena_new_array(h->arena, struct tensor *, list->count + 1);
-	FORZ(i, list->count)
-	list->at[i] = holder_select(h, condition, yes->list->at[i], no->list->at[i]);
+	FOR (i, list->count)
+		list->at[i] = holder_select(h, condition, yes->list->at[i], no->list->at[i]);
 	made->form = yes->form;
 	made->type = yes->type;
 	made->list = list;

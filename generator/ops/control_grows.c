@@ -155,9 +155,9 @@ bool control_stack_growing(struct bodies *bodies, struct node *node)
 	struct tensor *stack = loop->out[outs - 1] = graph_tensor_fresh(h.graph, grown->name);
 	loop->ins = (int)ins;
 	loop->outs = (int)outs;
-	FORZ(k, outs)
-	if (loop->out[k])
-		loop->out[k]->producer = loop;
+	FOR (k, outs)
+		if (loop->out[k])
+			loop->out[k]->producer = loop;
 	push(h.arena, &h.graph->nodes, loop);
 	bodies->walk(bodies, h.graph, from);
 	join(&h, start, stack, axis, grown);

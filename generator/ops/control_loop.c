@@ -176,8 +176,7 @@ static void add_parts(struct loop *loop, struct tensor *const *parts)
 {
 	if (loop->rounds == loop->room) {
 		int64_t room = loop->room ? 2 * loop->room : 8;
-		FORZ(k, loop->scans)
-		{
+		FOR (k, loop->scans) {
 			struct tensor **longer = arena_new_array(loop->h.arena, struct tensor *, (size_t)room);
 			if (loop->room)
 				memcpy(longer, loop->parts[k], (size_t)loop->room * sizeof *longer);
@@ -185,8 +184,8 @@ static void add_parts(struct loop *loop, struct tensor *const *parts)
 		}
 		loop->room = room;
 	}
-	FORZ(k, loop->scans)
-	loop->parts[k][loop->rounds] = parts[k];
+	FOR (k, loop->scans)
+		loop->parts[k][loop->rounds] = parts[k];
 	loop->rounds++;
 }
 
@@ -229,8 +228,7 @@ static void play(struct loop *loop, int64_t at)
 	if (types_differ(out[0], loop->now[1]) || (out[0]->rank >= 0 && !tensor_is_scalar_like(out[0])))
 		node_fail(h->node, EXIT_INVALID, "the condition that the body hands on is %s, bool is right",
 		        holder_described(h, out[0]));
-	FORZ(i, loop->carried)
-	{
+	FOR (i, loop->carried) {
 		struct tensor *before = loop->now[2 + i],
 		              *next = loop->alive ? as_given(h, before, out[1 + i]) : out[1 + i];
 		if (types_differ(before, as_given(h, before, next))
@@ -305,8 +303,7 @@ static void give_results(struct loop *loop, const struct going *g, struct tensor
 		        ? g->trips
 		        : holder_add(h, "", "Add", 2, (struct tensor *[]){ results[0], one_if(h, more) });
 	bool bounded = g->trips && g->trips->data && tensor_int(g->trips, 0) <= REPEATED_MOST;
-	FORZ(k, loop->carried)
-	{
+	FOR (k, loop->carried) {
 		struct tensor *one = last[k];
 		if (!k && g->open && !loop->scans && !bounded)
 			one = holder_add_with(h, "ingot", "Loop", 2,
@@ -336,12 +333,12 @@ static bool repeat_loop(struct repeating *r, void *user)
 	struct tensor *going = NULL, **now = arena_new_array(h->arena, struct tensor *, 2 + loop->carried);
 	if ((g.first->data && !tensor_int(g.first, 0)) || (g.trips && g.trips->data && tensor_int(g.trips, 0) < 2))
 		return false;
-	FORZ(i, loop->carried)
-	holder_want_fit(h, 2 + i, loop->now[2 + i]);
+	FOR (i, loop->carried)
+		holder_want_fit(h, 2 + i, loop->now[2 + i]);
 	g.round = now[0] = repeat_in(r, number_of_round(loop, 0), REPEAT_CARRIED, false);
 	now[1] = holder_truth(&in, true);
-	FORZ(i, loop->carried)
-	now[2 + i] = repeat_in(r, loop->now[2 + i], REPEAT_CARRIED, false);
+	FOR (i, loop->carried)
+		now[2 + i] = repeat_in(r, loop->now[2 + i], REPEAT_CARRIED, false);
 	struct tensor **out = holder_expand(&in, 2 + (int)loop->carried, now, NULL, true);
 	g.on = out[0];
 	if (g.on->type != DTYPE_BOOL || !tensor_is_scalar_like(g.on) || (g.on->data && !tensor_int(g.on, 0)))
@@ -355,13 +352,13 @@ static bool repeat_loop(struct repeating *r, void *user)
 		        r, g.starts ? scalar_truth(h, g.starts) : holder_truth(h, true), REPEAT_CARRIED, false);
 	if (g.next)
 		repeat_out(r, g.next, now[0], false);
-	FORZ(i, loop->carried)
-	repeat_out(r, out[1 + i], now[2 + i], false);
+	FOR (i, loop->carried)
+		repeat_out(r, out[1 + i], now[2 + i], false);
 	if (g.open)
 		repeat_out(r, g.goes_on ? g.goes_on : holder_truth(&in, true), going, false);
-	FORZ(k, loop->scans)
-	if (node_has_out(node, (int)(loop->carried + k)))
-		repeat_out(r, out[1 + loop->carried + k], NULL, false);
+	FOR (k, loop->scans)
+		if (node_has_out(node, (int)(loop->carried + k)))
+			repeat_out(r, out[1 + loop->carried + k], NULL, false);
 	if (!r->out.count)
 		return false;
 	give_results(loop, &g, repeat_node(r, rounds, going), rounds);
@@ -439,14 +436,15 @@ bool expand_loop(struct bodies *bodies, struct node *node, const struct op *op)
 		loop.now[0] = number_of_round(&loop, 0);
 		none = holder_expand_none(h, 2 + (int)loop.carried, loop.now);
 	}
-	FORZ(k, loop.carried)
-	holder_out(h, (int)k, loop.now[2 + k]);
-	FORZ(k, loop.scans)
-	if (node_has_out(node, (int)(loop.carried + k)))
-		holder_out(h, (int)(loop.carried + k),
-		        (asked_rounds(node, loop.carried + k) >= 0 && loop.ran ? counted_stack : assured)(&loop, trips,
-		                none ? holder_stack_none(h, none[1 + loop.carried + k], 0)
-		                     : holder_stack(h, loop.rounds, loop.parts[k], 0)));
+	FOR (k, loop.carried)
+		holder_out(h, (int)k, loop.now[2 + k]);
+	FOR (k, loop.scans)
+		if (node_has_out(node, (int)(loop.carried + k)))
+			holder_out(h, (int)(loop.carried + k),
+			        (asked_rounds(node, loop.carried + k) >= 0 && loop.ran ? counted_stack : assured)(&loop,
+			                trips,
+			                none ? holder_stack_none(h, none[1 + loop.carried + k], 0)
+			                     : holder_stack(h, loop.rounds, loop.parts[k], 0)));
 	bodies->rounds--;
 	return true;
 }

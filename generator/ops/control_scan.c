@@ -168,8 +168,7 @@ static void scan_batches(struct scan *scan, struct tensor *const *in)
 		        batch, scan->rounds, ROUNDS_MOST);
 	FOR (k, results)
 		parts[k] = arena_new_array(h->arena, struct tensor *, (size_t)batch);
-	FORL(b, batch)
-	{
+	FOR (b, batch) {
 		FOR (i, tensors)
 			now[i] = element(h, in[i], 0, b);
 		struct tensor **outs = scanned(scan, now, now + scan->states);
@@ -184,9 +183,9 @@ static void scan_batches(struct scan *scan, struct tensor *const *in)
 static bool all_are(const struct tensor *tensor, int64_t value)
 {
 	int64_t count = tensor_elements(tensor->graph->build, tensor);
-	FORL(i, count)
-	if (infer_constant_at(tensor, i) != value)
-		return false;
+	FOR (i, count)
+		if (infer_constant_at(tensor, i) != value)
+			return false;
 	return true;
 }
 

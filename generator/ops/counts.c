@@ -147,9 +147,9 @@ static const struct counted rows[] = {
 
 static const struct counted *row_of(const struct op *op)
 {
-	FORZ(i, COUNT(rows))
-	if (rows[i].infer == op->infer)
-		return &rows[i];
+	FOR (i, COUNT(rows))
+		if (rows[i].infer == op->infer)
+			return &rows[i];
 	return NULL;
 }
 

@@ -55,8 +55,8 @@ static struct tensor *const *shape_of(const struct node *node, int64_t *count)
 	size_t given;
 	const int64_t *ints = node_ints(node, "shape", &given);
 	struct tensor **shape = arena_new_array(node->graph->build->arena, struct tensor *, given + 1);
-	FORZ(d, given)
-	shape[d] = size_number(node, ints[d]);
+	FOR (d, given)
+		shape[d] = size_number(node, ints[d]);
 	*count = (int64_t)given;
 	return shape;
 }

@@ -29,9 +29,9 @@ static void remember(struct definer *definer, const void *tensor, struct definit
 	if (defined->count * 2 >= defined->room) {
 		struct defined larger = { .room = defined->room ? defined->room * 2 : 32, .count = defined->count };
 		larger.at = arena_array(definer->arena, larger.room, sizeof *larger.at);
-		FORZ(i, defined->room)
-		if (defined->at[i].tensor)
-			larger.at[slot_of(&larger, defined->at[i].tensor)] = defined->at[i];
+		FOR (i, defined->room)
+			if (defined->at[i].tensor)
+				larger.at[slot_of(&larger, defined->at[i].tensor)] = defined->at[i];
 		*defined = larger;
 	}
 	size_t i = slot_of(defined, tensor);

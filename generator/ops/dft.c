@@ -119,18 +119,17 @@ static struct definition *table_of(struct definer *definer, const struct dft *f,
 	void *data =
 	        arena_alloc(definer->arena, (size_t)many * (type == DTYPE_F64 ? sizeof(double) : sizeof(float)) + 1);
 	size_t at = 0;
-	FORL(t, terms)
-	{
+	FOR (t, terms) {
 		double weight = f->half && f->inverse && t && 2 * t != f->n ? 2 * scale : scale;
 		FOR (from, parts)
-			FORL(k, outs)
-		for (int to = 0; to < out_parts; to++, at++) {
-			double value = root(f, order, t, k, from, to, weight);
-			if (type == DTYPE_F64)
-				((double *)data)[at] = value;
-			else
-				((float *)data)[at] = (float)value;
-		}
+			FOR (k, outs)
+				for (int to = 0; to < out_parts; to++, at++) {
+					double value = root(f, order, t, k, from, to, weight);
+					if (type == DTYPE_F64)
+						((double *)data)[at] = value;
+					else
+						((float *)data)[at] = (float)value;
+				}
 	}
 	return define_constant(definer->program, definer_name(definer, name), type, 4, extents, data);
 }
@@ -255,8 +254,7 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 	FOR (d, x->rank - 1) {
 		if (!any_axis && d != node_axis(node, axis, x->rank))
 			continue;
-		FORL(odd, 2)
-		{ /* of half a spectrum the length is one of two */
+		for (int64_t odd = 0; odd < 2; odd++) { /* of half a spectrum the length is one of two */
 			bool one_sided = attribute_int(node, "onesided"), inverse = attribute_int(node, "inverse"),
 			     half = one_sided && !inverse;
 			int64_t own = one_sided && inverse ? 2 * (x->extents[d] - 1) : x->extents[d];

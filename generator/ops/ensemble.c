@@ -62,8 +62,7 @@ static void find_sets(struct ensemble *e)
 		count = tensor_elements(e->node->graph->build, e->members);
 	}
 	e->sets = arena_new_array(e->arena, int64_t, (size_t)e->nodes + 1);
-	FORL(i, e->nodes)
-	{
+	FOR (i, e->nodes) {
 		if (tensor_int(e->mode, (size_t)i) > MODE_MEMBER)
 			node_fail(
 			        e->node, EXIT_INVALID, "nodes_modes: no mode %" PRId64, tensor_int(e->mode, (size_t)i));
@@ -196,8 +195,8 @@ bool expand_ensemble(struct bodies *bodies, struct node *node, const struct op *
 	e.weight = tensor_of(&e, "leaf_weights", e.leaves, true);
 	find_sets(&e);
 	const int64_t *root = node_ints(node, "tree_roots", &roots);
-	FORZ(i, roots)
-	add_tree(&e, (int64_t)i, root[i]);
+	FOR (i, roots)
+		add_tree(&e, (int64_t)i, root[i]);
 	const char *reduce = node_string(node, "reduce", "SUM");
 	const struct attribute given[] = {
 		{ .name = "outputs", .kind = ATTRIBUTE_INT, .i = node_int(node, "outputs", 1) },

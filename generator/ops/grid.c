@@ -115,8 +115,8 @@ static const struct expr *as_number(struct definer *definer, enum dtype type, co
 static struct definition *steps_of(struct definer *definer, int d, enum mode mode, int64_t count)
 {
 	float *steps = arena_new_array(definer->arena, float, (size_t)count);
-	FORL(t, count)
-	steps[t] = (float)(mode == CUBIC ? t - 1 : t);
+	FOR (t, count)
+		steps[t] = (float)(mode == CUBIC ? t - 1 : t);
 	return define_constant(
 	        definer->program, definer_name(definer, FORMAT("steps_%d", d)), DTYPE_F32, 1, &count, steps);
 }

@@ -249,14 +249,14 @@ const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
 		node_invalid(node, "input %d has %d dimensions, 1 is right", i, tensor->rank);
 	*count = tensor_elements(node->graph->build, tensor);
 	int64_t *ints = arena_new_array(node->graph->build->arena, int64_t, (size_t)*count + 1);
-	FORL(k, *count)
-	if (tensor->type == DTYPE_I64)
-		memcpy(&ints[k], (const char *)tensor->data + k * 8, 8);
-	else {
-		int32_t narrow;
-		memcpy(&narrow, (const char *)tensor->data + k * 4, 4);
-		ints[k] = narrow;
-	}
+	FOR (k, *count)
+		if (tensor->type == DTYPE_I64)
+			memcpy(&ints[k], (const char *)tensor->data + k * 8, 8);
+		else {
+			int32_t narrow;
+			memcpy(&narrow, (const char *)tensor->data + k * 4, 4);
+			ints[k] = narrow;
+		}
 	return ints;
 }
 

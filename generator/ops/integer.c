@@ -63,8 +63,8 @@ const struct expr *axes_say(
         struct definer *definer, const struct axes *axes, int d, int input, int64_t first, int64_t otherwise)
 {
 	const struct expr *value = I(otherwise);
-	FORL(i, axes->count)
-	value = I_WHERE(is_axis(definer, axes, i, d), ELEMENT(input, first + i), value);
+	FOR (i, axes->count)
+		value = I_WHERE(is_axis(definer, axes, i, d), ELEMENT(input, first + i), value);
 	return integer_kept(definer, FORMAT("told_%d", d), value);
 }
 
@@ -73,8 +73,8 @@ const struct expr *axes_right(struct definer *definer, const struct axes *axes)
 	const struct expr *right = I(1), *all = I(0);
 	for (int d = 0; d < axes->rank && axes->input >= 0; d++) {
 		const struct expr *count = I(0);
-		FORL(i, axes->count)
-		count = I_ADD(count, is_axis(definer, axes, i, d));
+		FOR (i, axes->count)
+			count = I_ADD(count, is_axis(definer, axes, i, d));
 		count = integer_kept(definer, FORMAT("times_%d", d), count);
 		right = I_AND(right, I_LESS(count, I(2)));
 		all = I_ADD(all, count);

@@ -56,8 +56,7 @@ const void *packed_constant(struct arena *arena, enum dtype type, const void *da
 	int bits = dtypes[type].bits;
 	bool is_signed = dtypes[type].class == CLASS_INT;
 	uint8_t *bytes = arena_new_array(arena, uint8_t, count + 1);
-	FORZ(i, count)
-	{
+	FOR (i, count) {
 		size_t bit = i * (size_t)bits;
 		const uint8_t *at = (const uint8_t *)data + bit / 8;
 		unsigned value = at[0];

@@ -37,8 +37,7 @@ static bool pads_of(const struct node *node, int rank, int64_t *before, int64_t 
 		        2 * dims);
 	FOR (d, rank)
 		before[d] = after[d] = 0;
-	FORL(i, dims)
-	{
+	FOR (i, dims) {
 		int64_t d = axes ? node_axis(node, axes[i], rank) : i;
 		if (pads[i] < -((int64_t)1 << 40) || pads[i] > (int64_t)1 << 40 || pads[dims + i] < -((int64_t)1 << 40)
 		        || pads[dims + i] > (int64_t)1 << 40)

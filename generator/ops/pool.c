@@ -140,8 +140,7 @@ static const struct expr *counts(
 		        POSITIONS_MOST);
 	float *count = arena_new_array(arena, float, (size_t)n + 1);
 	double *wide = arena_new_array(arena, double, (size_t)n + 1);
-	FORL(i, n)
-	{
+	FOR (i, n) {
 		wide[i] = count[i] = (float)taps_inside(window, d, i, with_pads);
 		same &= count[i] == count[0];
 	}

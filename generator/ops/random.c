@@ -29,8 +29,7 @@ void infer_random(struct node *node)
 		node_invalid(node, " lacks the attribute \"shape\"");
 	if (count > MAX_RANK)
 		node_limit(node, "a shape of %zu dimensions, at most %d are supported", count, MAX_RANK);
-	FORZ(d, count)
-	{
+	FOR (d, count) {
 		if (shape[d] < 0)
 			node_invalid(node, "dimension %zu of the shape is %" PRId64, d, shape[d]);
 		dims[d] = dim_of(shape[d]);

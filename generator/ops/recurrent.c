@@ -109,8 +109,7 @@ static void activations_of(const struct node *node, struct lstm *lstm)
 		node_invalid(node, "activations are not %zu strings", want);
 	if ((alphas && alphas->kind != ATTRIBUTE_FLOATS) || (betas && betas->kind != ATTRIBUTE_FLOATS))
 		node_invalid(node, "activation_alpha and activation_beta are lists of floats");
-	FORZ(i, want)
-	{
+	FOR (i, want) {
 		struct bytes name = names ? names->strings[i]
 		                          : (struct bytes){ usual[(int)i % each], strlen(usual[(int)i % each]) };
 		size_t kind = 0;
@@ -521,8 +520,7 @@ static const struct expr *choose_of_all(
 		return choose_step(u, h, 1, at, 0, u->steps, place);
 	if (!u->groups[direction]) {
 		u->groups[direction] = arena_new_array(definer->arena, struct definition *, (size_t)groups);
-		FORL(g, groups)
-		{
+		FOR (g, groups) {
 			int64_t from = g * STEPS_TOGETHER, left = u->steps - from;
 			int64_t extents[3] = { left < STEPS_TOGETHER ? left : STEPS_TOGETHER, u->batch,
 				u->lstm.hidden };

@@ -34,8 +34,8 @@ static bool axes_of(const struct node *node, bool *reduced)
 	bool all = !count && !(axes_are_input(node) && attribute_int(node, "noop_with_empty_axes"));
 	FOR (d, rank)
 		reduced[d] = all;
-	FORL(i, count)
-	reduced[node_axis(node, axes[i], rank)] = true;
+	FOR (i, count)
+		reduced[node_axis(node, axes[i], rank)] = true;
 	return true;
 }
 
@@ -64,9 +64,9 @@ static const struct reduction {
 
 static const struct reduction *reduction_of(const struct node *node)
 {
-	FORZ(i, COUNT(reductions))
-	if (!strcmp(reductions[i].name, node->type))
-		return &reductions[i];
+	FOR (i, COUNT(reductions))
+		if (!strcmp(reductions[i].name, node->type))
+			return &reductions[i];
 	return NULL;
 }
 
@@ -325,8 +325,8 @@ static void reduce_at_run_time(struct definer *definer)
 		node_unsupported(definer->node, "axes at run time could be more than %d sets that lead from %s to %s",
 		        RESULTS_MOST, definer_shape_text(definer, s.x->rank, s.x->extents),
 		        definer_shape_text(definer, s.rank, s.extents));
-	FORL(i, count) /* each is an axis, also one that is named twice */
-	right = I_AND(right, integer_between(definer, ELEMENT(1, i), -rank, rank - 1));
+	FOR (i, count) /* each is an axis, also one that is named twice */
+		right = I_AND(right, integer_between(definer, ELEMENT(1, i), -rank, rank - 1));
 	REQUIRE(right, "the axes at run time do not make %s of the data, the declared shape",
 	        definer_shape_text(definer, s.rank, s.extents));
 	OUT(0, value);

@@ -32,14 +32,14 @@ static void set_add(unsigned char *set, unsigned from, unsigned to)
 
 static void set_invert(unsigned char *set)
 {
-	FORZ(i, POINTS / 8)
-	set[i] = (unsigned char)~set[i];
+	for (size_t i = 0; i < POINTS / 8; i++)
+		set[i] = (unsigned char)~set[i];
 }
 
 static void set_join(unsigned char *set, const unsigned char *other, bool inverted)
 {
-	FORZ(i, POINTS / 8)
-	set[i] |= inverted ? (unsigned char)~other[i] : other[i];
+	for (size_t i = 0; i < POINTS / 8; i++)
+		set[i] |= inverted ? (unsigned char)~other[i] : other[i];
 }
 
 /* With the letters of the other case.  Twice, as a letter may be the other case of two (K, k and the Kelvin sign). */
@@ -217,8 +217,7 @@ static const struct {
 static bool add_class(struct reader *reader, unsigned char *into, const char *name, size_t length, bool inverted)
 {
 	unsigned char *set = set_new(reader);
-	FORZ(i, COUNT(classes))
-	{
+	FOR (i, COUNT(classes)) {
 		if (strlen(classes[i].name) != length || memcmp(classes[i].name, name, length))
 			continue;
 		set_add(set, classes[i].ranges[0].from, classes[i].ranges[0].to);
@@ -387,9 +386,9 @@ static struct regex_node *atom(struct reader *reader)
 		enum regex_assertion is;
 	} assertions[] = { { "\\A", REGEX_BEGIN }, { "\\z", REGEX_END }, { "\\b", REGEX_WORD },
 		{ "\\B", REGEX_NO_WORD } };
-	FORZ(i, COUNT(assertions))
-	if (take(reader, assertions[i].text))
-		return asserted(reader, assertions[i].is);
+	FOR (i, COUNT(assertions))
+		if (take(reader, assertions[i].text))
+			return asserted(reader, assertions[i].is);
 	if (take(reader, "("))
 		return group(reader);
 	if (take(reader, "["))

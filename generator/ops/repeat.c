@@ -263,8 +263,10 @@ static void want_nodes(const struct repeating *r)
 static int64_t *moves_of(struct arena *arena, const struct repeat_port *ports, size_t count, bool pairs)
 {
 	int64_t *at = arena_new_array(arena, int64_t, count + 1);
-	FORZ(i, count)
-	at[i] = pairs ? ports[i].pair : ports[i].moves == REPEAT_SLICED && ports[i].back ? -1 : (int64_t)ports[i].moves;
+	FOR (i, count)
+		at[i] = pairs                                              ? ports[i].pair
+		        : ports[i].moves == REPEAT_SLICED && ports[i].back ? -1
+		                                                           : (int64_t)ports[i].moves;
 	return at;
 }
 
@@ -279,14 +281,13 @@ static struct tensor **make_node(
 	node->own = own;
 	if (ins)
 		memcpy(node->in, r->operands.at, ins * sizeof *node->in);
-	FORZ(k, outs)
-	{
+	FOR (k, outs) {
 		node->out[k] = out ? out[k] : graph_tensor_fresh(r->graph, r->body->outputs.at[k]->name);
 		node->out[k]->producer = node;
 	}
 	int64_t goes = -1;
-	FORZ(i, ins)
-	goes = going && r->body->inputs.at[i] == going ? (int64_t)i : goes;
+	FOR (i, ins)
+		goes = going && r->body->inputs.at[i] == going ? (int64_t)i : goes;
 	const struct attribute attributes[] = {
 		{ .name = "body", .kind = ATTRIBUTE_GRAPH, .g = r->body },
 		{ .name = "rounds", .kind = ATTRIBUTE_INT, .i = rounds },
@@ -305,8 +306,7 @@ static struct tensor **make_node(
 		        .ints = moves_of(arena, r->out.at, outs, true) },
 	};
 	node->attributes = arena_new_array(arena, struct attribute, COUNT(attributes));
-	FORZ(i, COUNT(attributes))
-	{
+	FOR (i, COUNT(attributes)) {
 		node->attributes[i] = attributes[i];
 		node->attributes[i].name = name_is(r->build->names, attributes[i].name);
 	}
@@ -526,11 +526,10 @@ void define_repeat(struct definer *definer)
 	rounds_begin(&l, definer, define_graph(node_attribute(node, "body")->g));
 	l.repeat->rounds = node_int(node, "rounds", 1);
 	l.repeat->going = (int)node_int(node, "going", -1);
-	FORZ(i, ins)
-	rounds_port_in(&l, definer_in_stored(definer, (int)i), in[i] < 0 ? REPEAT_SLICED : (enum repeat_moves)in[i],
-	        in[i] < 0);
-	FORZ(k, outs)
-	{
+	FOR (i, ins)
+		rounds_port_in(&l, definer_in_stored(definer, (int)i),
+		        in[i] < 0 ? REPEAT_SLICED : (enum repeat_moves)in[i], in[i] < 0);
+	FOR (k, outs) {
 		rounds_port_out(&l, out[k] == REPEAT_CARRIED ? (int)pair[k] : -1, out[k] < 0);
 		if (out[k] == REPEAT_STEADY)
 			l.out.at[k].moves = REPEAT_STEADY;
@@ -541,8 +540,8 @@ void define_repeat(struct definer *definer)
 	if (l.repeat->body->checks.count)
 		carry_checks(&l, &checks,
 		        define_constant(definer->program, definer_name(definer, "true"), DTYPE_BOOL, 0, NULL, &yes));
-	FORZ(k, outs)
-	GIVE((int)k, rounds_result(&l, k, node->out[k] ? node->out[k]->name : "part"));
+	FOR (k, outs)
+		GIVE((int)k, rounds_result(&l, k, node->out[k] ? node->out[k]->name : "part"));
 	FOR_ALL (i, checks) {
 		struct definition *result = rounds_result(&l, outs + i, definer_name(definer, "held"));
 		definer_require(definer, checks.at[i]->code, 0, NULL, LOAD(result, NULL), "%s", checks.at[i]->text);

@@ -108,8 +108,7 @@ static int64_t axes_of(const struct node *node, int64_t *axes)
 	if (given > (size_t)x->rank)
 		node_invalid(node, "%zu axes of %d dimensions", given, x->rank);
 	int64_t count = given ? (int64_t)given : x->rank;
-	FORL(i, count)
-	{
+	FOR (i, count) {
 		axes[i] = given ? node_axis(node, chosen[i], x->rank) : i;
 		if (touched[axes[i]])
 			node_invalid(node, "axis %" PRId64 " twice", axes[i]);
@@ -146,8 +145,7 @@ static bool resize_of(const struct node *node, struct resize *r)
 	}
 	enum policy policy = policy_of(node);
 	double common = -1;
-	FORL(i, count)
-	{
+	FOR (i, count) {
 		int64_t d = axes[i], extent = x->dims[d].extent;
 		if (scales ? !(scales[i] > 0) || !(scales[i] < 0x1p32f) : sizes[i] < 0 || sizes[i] > (int64_t)1 << 40)
 			node_invalid(node, "a %s of %g", scales ? "scale" : "size",
@@ -197,8 +195,7 @@ static int64_t axes_by_sizes(const struct node *node, int64_t *axes)
 static void dims_by_sizes(struct node *node, struct dim *dims)
 {
 	int64_t axes[MAX_RANK], count = axes_by_sizes(node, axes);
-	FORL(i, count)
-	{
+	FOR (i, count) {
 		struct tensor *size = node_in_size(node, 3, i);
 		if (size)
 			dims[axes[i]] = size_dim(size);
@@ -225,8 +222,8 @@ void infer_resize(struct node *node)
 	if (!resize_of(node, &r)) {
 		int64_t axes[MAX_RANK], count = axes_of(node, axes);
 		memcpy(dims, x->dims, sizeof dims);
-		FORL(i, count)
-		dims[axes[i]] = dim_unknown;
+		FOR (i, count)
+			dims[axes[i]] = dim_unknown;
 		dims_by_sizes(node, dims);
 		infer_output(node, 0, type, x->rank, dims);
 		return;
@@ -347,8 +344,7 @@ static void fill_row(
 	double first = floor(at) + 1 - (double)taps / 2, sum = 0, last = (double)(n - 1);
 	if (r->mode == NEAREST)
 		first = nearest_of(r->nearest, at);
-	FORL(t, taps)
-	{
+	FOR (t, taps) {
 		double place = first + (double)t;
 		bool outside = place < 0 || place > last;
 		weights[t] = r->mode == NEAREST         ? 1
@@ -375,8 +371,7 @@ static struct table table_of(const struct node *node, const struct resize *r, in
 	struct table table = { .taps = (int64_t)taps, .from = out, .to = 0 };
 	table.places = arena_new_array(arena, int32_t, (size_t)(out * table.taps) + 1);
 	table.weights = arena_new_array(arena, double, (size_t)(out * table.taps) + 1);
-	FORL(i, out)
-	{
+	FOR (i, out) {
 		double at = coordinate(r, d, n, i);
 		bool inside = r->coordinates != TF_CROP || (at >= 0 && at <= (double)(n - 1));
 		if (inside && i < table.from)
@@ -397,8 +392,7 @@ static struct definition *constant_of(
 	int32_t *places = arena_new_array(definer->arena, int32_t, count + 1);
 	double *wide = arena_new_array(definer->arena, double, count + 1);
 	float *narrow = arena_new_array(definer->arena, float, count + 1);
-	FORZ(i, count)
-	{
+	FOR (i, count) {
 		size_t from = i % (size_t)out * (size_t)table->taps + i / (size_t)out;
 		places[i] = table->places[from];
 		wide[i] = table->weights[from];
@@ -416,8 +410,7 @@ static const struct index *nearest_place(struct definer *definer, const struct r
 {
 	int64_t out = r->out[d], up = n && out % n == 0 ? out / n : 0, down = out && n % out == 0 ? n / out : 0;
 	bool is_up = up > 0, is_down = down > 0;
-	FORL(i, out)
-	{
+	FOR (i, out) {
 		is_up = is_up && table->places[i] == i / up;
 		is_down = is_down && table->places[i] == i * down;
 	}
@@ -526,8 +519,7 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 		if (x->dims[d].extent == 0 && r->out[d] > 0)
 			node_invalid(definer->node, "dimension %d has no element to take", d);
 	}
-	FORL(i, count)
-	{
+	FOR (i, count) {
 		int d = (int)axes[i];
 		if (!y->dims[d].count)
 			REQUIRE(I_IS(ELEMENT(3, i), y->dims[d].extent),
@@ -707,8 +699,7 @@ static const struct expr *runtime_taps(struct definer *definer, struct definitio
 		                    MUL(value, LOAD(table->weights, entry))),
 		        at);
 	}
-	FORL(t, most)
-	{
+	FOR (t, most) {
 		const struct index *entry[2] = { CONSTANT(t), at[d] };
 		const struct expr *weight = LOAD(table->weights, entry),
 		                  *value = tap(definer, x, table->places, at, d, entry[0]);
@@ -783,8 +774,7 @@ static void runtime_resize(
 		if (x->extents[d] == 0 && extents[d] > 0)
 			node_invalid(node, "dimension %d has no element to take", d);
 	}
-	FORL(i, count)
-	{
+	FOR (i, count) {
 		int64_t d = axes[i], n = x->extents[d];
 		const struct expr *made;
 		if (by_size) {

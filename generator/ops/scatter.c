@@ -22,8 +22,7 @@ static enum reduce reduction_of(const struct node *node)
 	for (const struct attribute_row *row = op_of(node)->attributes; row->name; row++)
 		if (!strcmp(row->name, "reduction"))
 			name = attribute_string(node, row->name);
-	FORZ(i, COUNT(words))
-	{
+	FOR (i, COUNT(words)) {
 		if (strcmp(words[i].name, name) || node->since < words[i].since)
 			continue;
 		if (node->in[0]->type == DTYPE_BOOL && words[i].reduce != REDUCE_LAST)

@@ -162,8 +162,8 @@ void infer_sequence_insert(struct node *node)
 		return;
 	}
 	struct list *longer = list_new(node, list->count + 1);
-	FORZ(i, longer->count)
-	longer->at[i] = i == (size_t)position ? node->in[1] : list->at[i - (i > (size_t)position)];
+	FOR (i, longer->count)
+		longer->at[i] = i == (size_t)position ? node->in[1] : list->at[i - (i > (size_t)position)];
 	infer_list(node, 0, FORM_SEQUENCE, type, longer);
 }
 
@@ -182,8 +182,8 @@ void infer_sequence_erase(struct node *node)
 		return;
 	}
 	struct list *shorter = list_new(node, list->count - 1);
-	FORZ(i, shorter->count)
-	shorter->at[i] = list->at[i + (i >= (size_t)position)];
+	FOR (i, shorter->count)
+		shorter->at[i] = list->at[i + (i >= (size_t)position)];
 	infer_list(node, 0, FORM_SEQUENCE, node->in[0]->type, shorter);
 }
 

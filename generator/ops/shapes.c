@@ -353,8 +353,7 @@ static int64_t axes_of(const struct node *node, const int64_t **axes)
 static void mark_axes(const struct node *node, const int64_t *axes, int64_t count, int rank, bool *marked)
 {
 	memset(marked, 0, MAX_RANK * sizeof *marked);
-	FORL(i, count)
-	{
+	FOR (i, count) {
 		int64_t axis = node_axis(node, axes[i], rank);
 		if (marked[axis])
 			node_invalid(node, "axis %" PRId64 " twice", axis);
@@ -397,9 +396,9 @@ static void require_axes(
 		const struct expr *named = I(0);
 		int ones = 0;
 		for (; d < rank && with[d] == 1; d++, ones++)
-			FORL(i, count)
-		FOR (from, 2)
-			named = I_ADD(named, I_IS(ELEMENT(1, i), d - from * rank));
+			FOR (i, count)
+				FOR (from, 2)
+					named = I_ADD(named, I_IS(ELEMENT(1, i), d - from * rank));
 		for (; other < rank_without && without[other] == 1; other++)
 			ones--;
 		if (ones < 0

@@ -126,12 +126,12 @@ static bool is_negated(const struct node *node, struct tensor *a, struct tensor 
 static void cancel(const struct node *node, struct parts *parts)
 {
 	FOR_ALL (i, parts->at)
-		FORZ(k, i)
-	if (is_negated(node, parts->at.at[k], parts->at.at[i])) {
-		drop(parts, i);
-		drop(parts, k);
-		i = k = 0;
-	}
+		FOR (k, i)
+			if (is_negated(node, parts->at.at[k], parts->at.at[i])) {
+				drop(parts, i);
+				drop(parts, k);
+				i = k = 0;
+			}
 }
 
 static struct tensor *of_parts(const struct node *node, const char *type, struct tensor *a, struct tensor *b)

@@ -52,8 +52,7 @@ static bool cuts_of(const struct node *node, struct cut *cuts, bool *touched)
 		node_invalid(node, "%" PRId64 " starts, %" PRId64 " ends, %" PRId64 " axes, %" PRId64 " steps", count,
 		        counts[1], counts[2], counts[3]);
 	memset(touched, 0, MAX_RANK * sizeof *touched);
-	FORL(i, count)
-	{
+	FOR (i, count) {
 		int64_t axis = node_axis(node, numbers[2] ? numbers[2][i] : i, x->rank);
 		if (touched[axis])
 			node_invalid(node, "axis %" PRId64 " twice", axis);
@@ -141,8 +140,7 @@ static bool taken_of(const struct node *node, struct tensor **taken)
 	        || (numbers[3] && counts[3] != counts[0]))
 		return false;
 	memset(taken, 0, MAX_RANK * sizeof *taken);
-	FORL(i, counts[0])
-	{
+	FOR (i, counts[0]) {
 		if (numbers[2] && !numbers[2][i]->data)
 			return false;
 		int64_t axis = node_axis(node, numbers[2] ? tensor_int(numbers[2][i], 0) : i, x->rank);

@@ -19,8 +19,7 @@ static const struct row {
 static const struct row *row_of(const struct op *op)
 {
 	size_t domain = strlen(op->domain);
-	FORZ(i, COUNT(rows))
-	{
+	FOR (i, COUNT(rows)) {
 		const char *name = rows[i].name;
 		if (domain && (strncmp(name, op->domain, domain) || name[domain] != '.'))
 			continue;
@@ -36,8 +35,7 @@ const char *const *strings_copied(const struct node *node, const struct bytes *a
 {
 	struct arena *arena = node->graph->build->arena;
 	const char **strings = arena_new_array(arena, const char *, count + 1);
-	FORZ(i, count)
-	{
+	FOR (i, count) {
 		if (at[i].count && memchr(at[i].at, 0, at[i].count))
 			node_fail(node, EXIT_UNSUPPORTED, "a string with a NUL byte");
 		strings[i] = arena_copy(arena, at[i].at, at[i].count);
@@ -51,16 +49,16 @@ static struct tensor *constant_bytes(const struct node *node, const struct tenso
 	struct build *build = node->graph->build;
 	int64_t count = tensor_elements(build, x), extents[MAX_RANK] = { 0 };
 	size_t width = 1, bytes;
-	FORL(i, count)
-	width = strlen(x->strings[i]) + 1 > width ? strlen(x->strings[i]) + 1 : width;
+	FOR (i, count)
+		width = strlen(x->strings[i]) + 1 > width ? strlen(x->strings[i]) + 1 : width;
 	if (x->rank == MAX_RANK || !size_mul(width, (size_t)count, &bytes) || bytes > TEXT_BYTES_MOST)
 		node_fail(node, EXIT_LIMIT,
 		        "strings with more than %d dimensions, or of more than %d bytes if all were as long as the "
 		        "longest",
 		        MAX_RANK - 1, TEXT_BYTES_MOST);
 	char *data = arena_array(build->arena, bytes + 1, 1);
-	FORL(i, count)
-	memcpy(data + (size_t)i * width, x->strings[i], strlen(x->strings[i]));
+	FOR (i, count)
+		memcpy(data + (size_t)i * width, x->strings[i], strlen(x->strings[i]));
 	FOR (d, x->rank)
 		extents[d] = x->dims[d].extent;
 	extents[x->rank] = (int64_t)width;

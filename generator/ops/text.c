@@ -50,16 +50,17 @@ static struct value elements_of(struct arena *arena, const struct tensor *tensor
 	bool is_float = tensor->type == DTYPE_F32 || tensor->type == DTYPE_F64;
 	if (tensor->strings && count <= VALUES_MOST) {
 		struct value strings = value_list(arena);
-		FORZ(i, count)
-		value_list_add(strings, value_string(tensor->strings[i]));
+		FOR (i, count)
+			value_list_add(strings, value_string(tensor->strings[i]));
 		return strings;
 	}
 	if (!tensor->data || count > VALUES_MOST
 	        || (!is_float && class != CLASS_INT && class != CLASS_UINT && class != CLASS_BOOL))
 		return value_none();
 	struct value list = value_list(arena);
-	FORZ(i, count)
-	value_list_add(list, is_float ? value_float(tensor_float(tensor, i)) : value_int(tensor_int(tensor, i)));
+	FOR (i, count)
+		value_list_add(
+		        list, is_float ? value_float(tensor_float(tensor, i)) : value_int(tensor_int(tensor, i)));
 	return list;
 }
 
@@ -68,8 +69,8 @@ static struct value describe(struct arena *arena, const struct tensor *tensor)
 	static const char *const members[] = { "type", "code", "rank", "dims", "counted", "size", "value", "elements" };
 	struct value dict = value_dict(arena);
 	value_set_bool(dict, "present", tensor);
-	FORZ(i, COUNT(members))
-	value_dict_set(dict, members[i], value_none());
+	FOR (i, COUNT(members))
+		value_dict_set(dict, members[i], value_none());
 	if (!tensor || (!tensor->form && !tensor_is_known(tensor)))
 		return dict;
 	if (tensor->type != DTYPE_NONE) {
@@ -117,12 +118,12 @@ static struct value attribute_value(struct arena *arena, const struct attribute 
 	case ATTRIBUTE_STRING: return value_copy(arena, a->s.at, a->s.count);
 	case ATTRIBUTE_FLOATS:
 	case ATTRIBUTE_INTS:
-		FORZ(i, a->count)
-		value_list_add(list, a->floats ? value_float(a->floats[i]) : value_int(a->ints[i]));
+		FOR (i, a->count)
+			value_list_add(list, a->floats ? value_float(a->floats[i]) : value_int(a->ints[i]));
 		return list;
 	case ATTRIBUTE_STRINGS:
-		FORZ(i, a->count)
-		value_list_add(list, value_copy(arena, a->strings[i].at, a->strings[i].count));
+		FOR (i, a->count)
+			value_list_add(list, value_copy(arena, a->strings[i].at, a->strings[i].count));
 		return list;
 	case ATTRIBUTE_TENSOR: return describe(arena, a->t);
 	default: return value_bool(true);
@@ -177,8 +178,7 @@ static struct value able(struct template_call *call) { return refuse_unless(call
 
 static struct value floats(struct template_call *call)
 {
-	FORZ(i, call->count)
-	{
+	FOR (i, call->count) {
 		struct value type = value_dict_get(call->at[i], "type");
 		const char *text = type.kind == VALUE_STRING ? type.bytes : NULL;
 		if (text && !strstr(text, "float") && strcmp(text, "double"))

@@ -49,8 +49,8 @@ static const double *numbers(const struct forest *f, const char *name, int64_t w
 		node_fail(
 		        f->node, EXIT_INVALID, "%s has %" PRId64 " numbers, %" PRId64 " are right", name, count, want);
 	double *given = arena_new_array(f->arena, double, (size_t)count + 1);
-	FORL(i, count)
-	given[i] = tensor && tensor->t ? tensor_float(tensor->t, (size_t)i) : list->floats[i];
+	FOR (i, count)
+		given[i] = tensor && tensor->t ? tensor_float(tensor->t, (size_t)i) : list->floats[i];
 	return given;
 }
 
@@ -84,8 +84,7 @@ static void sort_places(struct forest *f, const int64_t *trees, const int64_t *i
 {
 	bool sorted = true;
 	f->places = arena_new_array(f->arena, struct place, (size_t)f->count);
-	FORL(i, f->count)
-	{
+	FOR (i, f->count) {
 		f->places[i] = (struct place){ trees[i], ids[i], (int32_t)i };
 		sorted = sorted && (!i || by_place(&f->places[i - 1], &f->places[i]) < 0);
 	}
@@ -111,12 +110,11 @@ static void read_nodes(struct forest *f)
 	              *yes = ints(f, "nodes_truenodeids", f->count), *no = ints(f, "nodes_falsenodeids", f->count),
 	              *missing = node_ints(f->node, "nodes_missing_value_tracks_true", &missing_count);
 	int32_t **const lists[] = { &f->feature, &f->yes, &f->no, &f->mode, &f->leaf };
-	FORZ(i, COUNT(lists))
-	*lists[i] = arena_new_array(f->arena, int32_t, count);
+	FOR (i, COUNT(lists))
+		*lists[i] = arena_new_array(f->arena, int32_t, count);
 	f->missing = arena_new_array(f->arena, bool, count);
 	sort_places(f, trees, ids);
-	FORZ(i, count)
-	{
+	FOR (i, count) {
 		f->mode[i] = (int32_t)mode_of(f, modes_of->strings[i]);
 		if (f->mode[i] == MODE_LEAF) {
 			f->leaf[i] = (int32_t)f->leaves++;
@@ -138,16 +136,16 @@ static void find_roots(struct forest *f)
 	int32_t *parents = arena_new_array(f->arena, int32_t, (size_t)f->count),
 	        *queue = arena_new_array(f->arena, int32_t, (size_t)f->count);
 	int64_t first = 0, last = 0, distinct = 1;
-	FORL(i, f->count)
-	if (f->mode[i] != MODE_LEAF) {
-		parents[f->yes[i]]++;
-		parents[f->no[i]] += f->no[i] != f->yes[i];
-	}
+	FOR (i, f->count)
+		if (f->mode[i] != MODE_LEAF) {
+			parents[f->yes[i]]++;
+			parents[f->no[i]] += f->no[i] != f->yes[i];
+		}
 	for (int64_t i = 1; i < f->count; i++)
 		distinct += f->places[i].tree != f->places[i - 1].tree;
-	FORL(i, f->count)
-	if (!parents[i])
-		queue[last++] = (int32_t)i;
+	FOR (i, f->count)
+		if (!parents[i])
+			queue[last++] = (int32_t)i;
 	f->trees = last;
 	f->roots = arena_new_array(f->arena, int32_t, (size_t)last + 1);
 	memcpy(f->roots, queue, (size_t)last * sizeof *queue);
@@ -288,8 +286,8 @@ static struct tensor *build_table(struct table *t)
 	const struct forest *f = t->f;
 	int64_t extents[] = { f->trees, 3 };
 	int32_t *roots = arena_new_array(f->arena, int32_t, 3 * (size_t)f->trees);
-	FORL(i, f->trees)
-	add_tree(t, f->roots[i], roots + 3 * i);
+	FOR (i, f->trees)
+		add_tree(t, f->roots[i], roots + 3 * i);
 	return graph_constant_borrowed(f->graph, "roots", DTYPE_I32, 2, extents, roots);
 }
 
@@ -311,8 +309,7 @@ static struct tensor *pack(struct table *t)
 	t->shift = narrow ? t->shift : WIDE_SHIFT;
 	uint32_t *small = arena_new_array(f->arena, uint32_t, narrow ? 2 * (size_t)count : 1);
 	uint64_t *large = arena_new_array(f->arena, uint64_t, narrow ? 1 : 2 * (size_t)count);
-	FORL(i, count)
-	{
+	FOR (i, count) {
 		const struct slot *slot = &t->slots.at[i];
 		uint64_t word = (uint64_t)slot->next << t->shift | (uint32_t)slot->feature;
 		float threshold = (float)slot->threshold;
@@ -346,8 +343,7 @@ static struct tensor *weights_of(const struct forest *f, int64_t outputs)
 	if (outputs < 1 || f->leaves > weights_most / outputs)
 		node_fail(f->node, EXIT_LIMIT, "%" PRId64 " leaves of %" PRId64 " outputs", f->leaves, outputs);
 	double *sums = arena_new_array(f->arena, double, (size_t)(f->leaves * outputs));
-	FORZ(i, count)
-	{
+	FOR (i, count) {
 		int32_t at = find(f, trees[i], nodes[i]);
 		if (ids[i] < 0 || ids[i] >= outputs)
 			node_fail(f->node, EXIT_INVALID, "a leaf of output %" PRId64 " of %" PRId64, ids[i], outputs);
@@ -398,9 +394,9 @@ bool expand_trees(struct bodies *bodies, struct node *node, const struct op *op)
 	                       kept = { .name = "keepdims", .kind = ATTRIBUTE_INT, .i = outputs == 1 };
 	struct tensor *summed[] = { bodies_add(bodies, f.graph, node, "", "Gather", 2, gathered, 1, &rows, NULL),
 		graph_constant(f.graph, "axis", DTYPE_I64, 1, &axis, &axis) };
-	FORZ(i, COUNT(reductions))
-	if (!strcmp(reduce, reductions[i][0]))
-		bodies_add(bodies, f.graph, node, "", reductions[i][1], 2, summed, 1, &kept, node->out[0]);
+	FOR (i, COUNT(reductions))
+		if (!strcmp(reduce, reductions[i][0]))
+			bodies_add(bodies, f.graph, node, "", reductions[i][1], 2, summed, 1, &kept, node->out[0]);
 	return true;
 }
 

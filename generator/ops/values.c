@@ -24,8 +24,7 @@ struct tensor *const *node_in_sizes(const struct node *node, int i, int64_t *cou
 	if (*count < 0 || *count > VALUES_MOST || tensor->sizes || !tensor->data || !may_be_sizes(tensor->type))
 		return *count >= 0 ? tensor->sizes : NULL;
 	struct tensor **sizes = arena_new_array(build->arena, struct tensor *, (size_t)*count + 1);
-	FORL(k, *count)
-	{
+	FOR (k, *count) {
 		double number = is_float(tensor->type) ? tensor_float(tensor, (size_t)k) : 0;
 		if (!(fabs(number) <= integer_most) || floor(number) != number || (number == 0 && signbit(number)))
 			return NULL;
@@ -82,8 +81,7 @@ static void of_shape(struct made *made)
 	from = from < 0 ? 0 : from;
 	if (!make_room(made, count))
 		return;
-	FORL(k, count)
-	{
+	FOR (k, count) {
 		struct dim dim = x->dims[from + k];
 		if (!dim_is_known(dim)) {
 			made->at = NULL;
@@ -148,8 +146,7 @@ static void of_gather(struct made *made)
 	const int64_t *at = node_in_ints(node, 1, &which);
 	if (!x || !at || node->in[0]->rank != 1 || !make_room(made, which))
 		return;
-	FORL(k, which)
-	{
+	FOR (k, which) {
 		if (at[k] < -count || at[k] >= count) {
 			made->at = NULL;
 			return;
@@ -218,8 +215,7 @@ static void of_elements(struct made *made, const struct op *op)
 			return;
 	if (!make_room(made, most))
 		return;
-	FORL(k, most)
-	{
+	FOR (k, most) {
 		struct tensor *each[3];
 		FOR (i, node->ins)
 			each[i] = in[i][count[i] == 1 ? 0 : k];
@@ -242,9 +238,9 @@ static void of_all(struct made *made)
 	bool reduced[MAX_RANK];
 	int scalar = -1;
 	sizes x = node_in_sizes(made->node, 0, &count);
-	FORZ(i, COUNT(rows))
-	if (!strcmp(made->node->type, rows[i].type))
-		scalar = rows[i].scalar;
+	FOR (i, COUNT(rows))
+		if (!strcmp(made->node->type, rows[i].type))
+			scalar = rows[i].scalar;
 	if (!x || !count || scalar < 0 || made->node->in[0]->rank != 1 || !reduced_axes(made->node, reduced)
 	        || !reduced[0] || !make_room(made, 1))
 		return;
@@ -258,12 +254,11 @@ static bool become_constant(struct tensor *out, const struct made *made)
 {
 	struct arena *arena = out->graph->build->arena;
 	int bytes = dtypes[out->type].bits / 8;
-	FORL(k, made->count)
-	if (!made->at[k]->data)
-		return false;
+	FOR (k, made->count)
+		if (!made->at[k]->data)
+			return false;
 	char *data = arena_alloc(arena, (size_t)(made->count * bytes) + 1);
-	FORL(k, made->count)
-	{
+	FOR (k, made->count) {
 		int64_t number = tensor_int(made->at[k], 0);
 		float single = (float)number;
 		double twice = (double)number;
@@ -285,8 +280,7 @@ static bool fits(const struct tensor *out, const struct made *made)
 	        : is_float(out->type)                 ? (int64_t)integer_most
 	        : out->type == DTYPE_I32              ? INT32_MAX
 	                                              : (int64_t)1 << 59;
-	FORL(k, made->count)
-	{
+	FOR (k, made->count) {
 		if (!made->at[k])
 			return false;
 		struct span span = size_span(made->at[k]);

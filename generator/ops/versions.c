@@ -67,8 +67,8 @@ static bool has(struct word word, char letter) { return memchr(word.at, letter, 
 static uint32_t types_of(struct word word)
 {
 	uint32_t types = 0;
-	FORZ(i, COUNT(letters))
-	types |= has(word, letters[i].letter) ? letters[i].types : 0;
+	FOR (i, COUNT(letters))
+		types |= has(word, letters[i].letter) ? letters[i].types : 0;
 	return types;
 }
 

@@ -26,9 +26,9 @@ static enum auto_pad auto_pad_of(const struct node *node)
 {
 	static const char *const names[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID" };
 	const char *given = node_string(node, "auto_pad", names[0]);
-	FORZ(i, COUNT(names))
-	if (!strcmp(names[i], given))
-		return (enum auto_pad)i;
+	FOR (i, COUNT(names))
+		if (!strcmp(names[i], given))
+			return (enum auto_pad)i;
 	node_invalid(node, "auto_pad is \"%s\", NOTSET, SAME_UPPER, SAME_LOWER or VALID is right", given);
 }
 

@@ -114,16 +114,18 @@ static bool symbol_comes_before(const struct graph *graph, const char *symbol, s
 
 void graph_dims(struct graph *graph, struct choices *choices)
 {
-	FORZ(i, graph->inputs.count + graph->outputs.count)
-	for (int axis = 0; axis < of_caller(graph, i)->rank; axis++) {
-		const struct tensor *tensor = of_caller(graph, i);
-		const struct dim *dim = &tensor->dims[axis];
-		bool is_output = i >= graph->inputs.count; /* only a symbol names a dim of it that is not known */
-		if (dim->symbol ? (is_output && dim->extent >= 0) || symbol_comes_before(graph, dim->symbol, i, axis)
-		                : is_output || dim->extent >= 0)
-			continue;
-		choices_add(choices, is_output ? dim->symbol : name_of_dim(graph->build, tensor, axis));
-	}
+	FOR (i, graph->inputs.count + graph->outputs.count)
+		for (int axis = 0; axis < of_caller(graph, i)->rank; axis++) {
+			const struct tensor *tensor = of_caller(graph, i);
+			const struct dim *dim = &tensor->dims[axis];
+			bool is_output =
+			        i >= graph->inputs.count; /* only a symbol names a dim of it that is not known */
+			if (dim->symbol ? (is_output && dim->extent >= 0)
+			                        || symbol_comes_before(graph, dim->symbol, i, axis)
+			                : is_output || dim->extent >= 0)
+				continue;
+			choices_add(choices, is_output ? dim->symbol : name_of_dim(graph->build, tensor, axis));
+		}
 }
 
 /* An integer without dims of that name, whose value may be said to be in a range. */

@@ -221,9 +221,9 @@ static void settle(struct tensor *tensor)
 		size_t inner = size;
 		for (int k = d + 1; k < tensor->rank; k++)
 			inner *= (size_t)tensor->dims[k].extent;
-		FORZ(i, outer)
-		memmove((char *)tensor->data + i * (size_t)count * inner,
-		        (const char *)tensor->data + i * (size_t)dim.extent * inner, (size_t)count * inner);
+		FOR (i, outer)
+			memmove((char *)tensor->data + i * (size_t)count * inner,
+			        (const char *)tensor->data + i * (size_t)dim.extent * inner, (size_t)count * inner);
 		tensor->dims[d] = dim_of(count);
 		tensor->bytes = outer * (size_t)count * inner;
 	}
@@ -281,8 +281,8 @@ static void walk_from(struct bodies *bodies, struct graph *graph, size_t from)
 	if (count)
 		memcpy(nodes, graph->nodes.at + from, count * sizeof *nodes);
 	graph->nodes.count = from;
-	FORZ(i, count)
-	infer(bodies, nodes[i]);
+	FOR (i, count)
+		infer(bodies, nodes[i]);
 }
 
 static void walk_all_of(struct bodies *bodies, struct graph *graph)

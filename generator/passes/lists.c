@@ -117,11 +117,11 @@ static void take_place(struct graph *graph, struct tensor *input, const struct l
 		if (graph->inputs.at[i] != input)
 			push(arena, &inputs, graph->inputs.at[i]);
 		else
-			FORZ(k, list->count)
-	push(arena, &inputs, list->at[k]);
+			FOR (k, list->count)
+				push(arena, &inputs, list->at[k]);
 	memcpy(&graph->inputs, &inputs, sizeof inputs);
-	FORZ(k, list->count)
-	list->at[k]->is_input = true;
+	FOR (k, list->count)
+		list->at[k]->is_input = true;
 	input->list = list;
 	input->is_input = false;
 }
@@ -135,8 +135,7 @@ void pass_maps(struct graph *graph)
 			continue;
 		struct list *list = list_made(graph, 2, false);
 		const char *count = name_is(graph->build->names, arena_printf(arena, "%s_count", map->name));
-		FORZ(k, 2)
-		{
+		for (size_t k = 0; k < 2; k++) {
 			list->at[k] = tensor_named(
 			        graph, arena_printf(arena, "%s_%s", map->name, k ? "values" : "keys"), 0, false);
 			list->at[k]->type = k ? map->type : map->keys->type;
@@ -204,8 +203,7 @@ void pass_whole_input(struct graph *graph, struct tensor *input, size_t count, b
 		push(arena, &graph->whole_inputs, (struct whole){ graph->inputs.at[i]->name, graph->inputs.at[i] });
 	struct list *list = list_made(graph, nothing ? 0 : count, nothing);
 	const char *name = sequence || nothing ? input->name : give_up_name(graph, input);
-	FORZ(i, list->count)
-	{
+	FOR (i, list->count) {
 		struct tensor *element = list->at[i] = tensor_named(graph, name, i, sequence);
 		element->type = input->type;
 		element->rank = input->rank;
@@ -219,17 +217,16 @@ void pass_whole_input(struct graph *graph, struct tensor *input, size_t count, b
 
 static struct tensor *integer_named(struct tensor *const *at, size_t count, const char *name)
 {
-	FORZ(i, count)
-	if (at[i]->name == name)
-		return at[i];
+	FOR (i, count)
+		if (at[i]->name == name)
+			return at[i];
 	return NULL;
 }
 
 void pass_say_output(struct graph *graph, struct tensor *output, size_t count, const struct tensor *shapes)
 {
 	struct list *list = list_made(graph, count, false);
-	FORZ(i, count)
-	{
+	FOR (i, count) {
 		struct tensor *shape = list->at[i] = arena_new(graph->build->arena, struct tensor);
 		*shape = shapes[i];
 		shape->name = output->name;
@@ -324,8 +321,7 @@ void pass_whole_outputs(struct graph *graph)
 		bool sequence = whole->form & FORM_SEQUENCE;
 		struct list *list = list_made(graph, whole->list->count, whole->list->nothing);
 		const char *name = sequence || !list->count ? whole->name : give_up_name(graph, whole);
-		FORZ(k, list->count)
-		{
+		FOR (k, list->count) {
 			list->at[k] =
 			        hand_out(graph, whole, whole->list->at[k], tensor_named(graph, name, k, sequence));
 			push(arena, &outputs, list->at[k]);

@@ -99,9 +99,9 @@ static bool same_attribute(const struct attribute *a, const struct attribute *b)
 	case ATTRIBUTE_INTS: return !a->count || !memcmp(a->ints, b->ints, a->count * sizeof *a->ints);
 	case ATTRIBUTE_FLOATS: return !a->count || !memcmp(a->floats, b->floats, a->count * sizeof *a->floats);
 	case ATTRIBUTE_STRINGS:
-		FORZ(i, a->count)
-		if (!same_bytes(a->strings[i], b->strings[i]))
-			return false;
+		FOR (i, a->count)
+			if (!same_bytes(a->strings[i], b->strings[i]))
+				return false;
 		return true;
 	default: return false;
 	}

@@ -117,9 +117,9 @@ void pass_simplify(struct graph *graph)
 	FOR_ALL (i, graph->nodes) {
 		struct node *node = graph->nodes.at[i];
 		look_through_identities(node);
-		FORZ(r, COUNT(rules))
-		if (node->outs && is_op(node, rules[r].type))
-			rules[r].apply(node);
+		FOR (r, COUNT(rules))
+			if (node->outs && is_op(node, rules[r].type))
+				rules[r].apply(node);
 	}
 	FOR_ALL (i, graph->nodes)
 		if (graph->nodes.at[i]->outs)

@@ -50,8 +50,8 @@ static double *per_channel(const struct node *node, const struct tensor *tensor,
 			return NULL;
 	double *values = arena_new_array(node->graph->build->arena, double, (size_t)channels->count + 1);
 	bool one = own < 0 || tensor->dims[own].extent == 1;
-	FORL(c, channels->count)
-	values[c] = at(tensor, one ? 0 : c);
+	FOR (c, channels->count)
+		values[c] = at(tensor, one ? 0 : c);
 	return values;
 }
 
@@ -71,8 +71,8 @@ static void set_bias(struct node *node, const struct channels *channels, const d
 {
 	struct graph *graph = node->graph;
 	float *bias = arena_new_array(graph->build->arena, float, (size_t)channels->count + 1);
-	FORL(c, channels->count)
-	bias[c] = (float)values[c];
+	FOR (c, channels->count)
+		bias[c] = (float)values[c];
 	const char *name = arena_printf(graph->build->arena, "%s_bias", node->out[0]->name);
 	struct tensor *tensor = graph_constant_borrowed(graph, name, DTYPE_F32, 1, &channels->count, bias);
 	if (is_op(node, "MatMul")) {
@@ -116,8 +116,7 @@ bool fold_normalization(struct node *node)
 	if (!bias || channels.count == 0)
 		return false;
 	double *factor = arena_new_array(node->graph->build->arena, double, (size_t)channels.count);
-	FORL(c, channels.count)
-	{
+	FOR (c, channels.count) {
 		factor[c] = at(node->in[1], c) / sqrt(at(node->in[4], c) + epsilon);
 		bias[c] = (bias[c] - at(node->in[3], c)) * factor[c] + at(node->in[2], c);
 		if (!isfinite(factor[c]) || !isfinite(bias[c]))
@@ -147,8 +146,8 @@ bool fold_bias(struct node *node)
 		       *bias = add ? bias_of(before, &channels) : NULL;
 		if (!bias)
 			continue;
-		FORL(c, channels.count)
-		bias[c] += add[c];
+		FOR (c, channels.count)
+			bias[c] += add[c];
 		take_output(before, node);
 		set_bias(before, &channels, bias);
 		return true;

@@ -62,10 +62,10 @@ void pass_hold(struct graph *graph, struct tensor *input, size_t count, const in
 	if (elements != (int64_t)count)
 		fail(graph->build, EXIT_USAGE, graph->file, "--value %.60s: %zu elements for %.100s", input->name,
 		        count, type_of_tensor(graph->build, input));
-	FORZ(i, count)
-	if (!put(input->type, data + i * bytes, values[i]))
-		fail(graph->build, EXIT_USAGE, graph->file, "--value %.60s: %" PRId64 " is no %s", input->name,
-		        values[i], dtypes[input->type].text);
+	FOR (i, count)
+		if (!put(input->type, data + i * bytes, values[i]))
+			fail(graph->build, EXIT_USAGE, graph->file, "--value %.60s: %" PRId64 " is no %s", input->name,
+			        values[i], dtypes[input->type].text);
 	FOR (d, input->rank)
 		extents[d] = input->dims[d].extent;
 	struct tensor *value = graph_constant(graph, input->name, input->type, input->rank, extents, data);
@@ -78,8 +78,7 @@ void pass_hold(struct graph *graph, struct tensor *input, size_t count, const in
 void pass_values(struct graph *graph, const struct saying *sayings, size_t count, bool some)
 {
 	struct build *build = graph->build;
-	FORZ(i, count)
-	{
+	FOR (i, count) {
 		struct choices choices = choices_for(build, sayings[i].name);
 		struct tensor *input = NULL;
 		FOR_ALL (k, graph->fixed)
