@@ -15,7 +15,7 @@ dim3 blockDim, gridDim;
 int emulator_current;
 
 enum { STACK = 256 << 10, PAGE = 4096, MOST_THREADS = 1024, MOST_SHARED = 227 << 10 };
-enum state { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, EXITED };
+enum state { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, AT_CONDITION, EXITED };
 
 /* ---- switching stacks ---- */
 #if defined(__x86_64__)
@@ -61,7 +61,8 @@ static void context_switch(context *from, context *to) { swapcontext(&from->u, &
 /* Asynchronous copies of a thread, oldest first; `groups` are committed. */
 struct copy { void *to; const void *from; int bytes, there, group, line, size; };
 struct copies { struct copy *at; int count, room, groups; };
-struct fiber { struct context context; enum state state; int line; unsigned mask; uint3 index; void *fake; struct copies copies; };
+struct condition { bool (*ready)(const void *); const void *of; const char *what; };
+struct fiber { struct context context; enum state state; int line; unsigned mask; uint3 index; void *fake; struct copies copies; struct condition until; };
 static struct {
 	const char *name;
 	void (*thunk)(void **);
@@ -99,7 +100,7 @@ static int complain(const char *format, ...)
 }
 
 /* ---- asynchronous copies ---- */
-static bool copies_early(void)
+bool emulator_is_late(bool forward)
 {
 	static const char *const named = getenv("INGOT_EMULATOR_COPIES");
 	static const char first = named ? *named : 0;
@@ -107,7 +108,7 @@ static bool copies_early(void)
 		random_state = random_state * 1664525u + 1013904223u;
 		return random_state >> 16 & 1;
 	}
-	return first == 'e' || (!first && order == EMULATOR_BACKWARD);
+	return first == 'l' || (!first && order == (forward ? EMULATOR_FORWARD : EMULATOR_BACKWARD));
 }
 
 static void copy_now(const struct copy *c)
@@ -137,7 +138,7 @@ void emulator_copy(void *to, const void *from, int bytes, int there, int line)
 	}
 	if (emulator_watch_copy)
 		emulator_watch_copy(to, from, bytes, there, __builtin_return_address(0));
-	if (copies_early()) {
+	if (!emulator_is_late(true)) {
 		copy_now(&c);
 		c.bytes = 0;                                    /* done; still to be waited for */
 	}
@@ -187,6 +188,8 @@ static void fiber_main(void)
 	run.thunk(run.pointers);
 	if (run.fibers[emulator_current].copies.count)
 		emulator_fail("no one waited for this asynchronous copy", run.fibers[emulator_current].copies.at->line);
+	if (emulator_async_exit)
+		emulator_async_exit();
 	run.fibers[emulator_current].state = EXITED;
 	leave_fiber(true);
 	context_switch(&run.fibers[emulator_current].context, &run.scheduler);
@@ -217,6 +220,30 @@ static void wait_as(enum state state, unsigned mask, int line)
 }
 void emulator_block_barrier(int line) { wait_as(AT_BLOCK_BARRIER, 0, line); }
 void emulator_warp_barrier(unsigned mask, int line) { wait_as(AT_WARP_BARRIER, mask, line); }
+
+void emulator_wait_until(bool (*ready)(const void *), const void *of, const char *what, int line)
+{
+	run.fibers[emulator_current].until = { ready, of, what };
+	if (!ready(of))
+		wait_as(AT_CONDITION, 0, line);
+}
+
+/* Those go on whose conditions have come true. */
+static void release_ready(void)
+{
+	for (int i = 0; i < run.count; i++)
+		if (run.fibers[i].state == AT_CONDITION && run.fibers[i].until.ready(run.fibers[i].until.of))
+			run.fibers[i].state = READY;
+}
+
+static int complain_of_deadlock(void)
+{
+	int first = 0;
+	while (first + 1 < run.count && run.fibers[first].state != AT_CONDITION)
+		first++;
+	return run.fibers[first].state != AT_CONDITION ? complain("deadlock")
+		: complain("deadlock: thread %d waits at line %d for %s", first, run.fibers[first].line, run.fibers[first].until.what);
+}
 
 static void order_threads(int *turns)
 {
@@ -304,6 +331,7 @@ static int run_block(int *turns)
 		bool moved = false;
 		int exited = 0;
 		order_threads(turns);
+		release_ready();
 		for (int i = 0; i < run.count; i++)
 			if (run.fibers[turns[i]].state == READY)
 				fiber_run(turns[i]), moved = true;
@@ -322,10 +350,12 @@ static int run_block(int *turns)
 		if (exited == run.count) {
 			if (emulator_watch_met)
 				emulator_watch_met(0, run.count);
-			return 0;
+			if (emulator_async_end)
+				emulator_async_end();
+			return run.failed;
 		}
-		if (!moved)
-			return complain("deadlock");
+		if (!moved && !(emulator_async_land && emulator_async_land()))
+			return run.failed || complain_of_deadlock();
 	}
 }
 
@@ -361,6 +391,8 @@ static int run_grid(dim3 grid, dim3 block, size_t shared_bytes, int *turns)
 				poison_shared(shared_bytes);
 				if (emulator_watch_block)
 					emulator_watch_block();
+				if (emulator_async_block)
+					emulator_async_block(run.shared, shared_bytes);
 				for (int i = 0; i < run.count; i++) {
 					unsigned u = (unsigned)i;
 					run.fibers[i].state = READY;
@@ -419,7 +451,7 @@ extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **
 	size_t bytes = (size_t)run.count * STACK;
 	run.fibers = (fiber *)calloc((size_t)run.count, sizeof *run.fibers);
 	run.mailboxes = (unsigned char (*)[32][32])calloc((size_t)(run.count + 31) / 32, sizeof *run.mailboxes);
-	run.shared = shared_bytes ? aligned_alloc(128, (shared_bytes + 127) & ~(size_t)127) : nullptr;
+	run.shared = shared_bytes ? aligned_alloc(1024, (shared_bytes + 1023) & ~(size_t)1023) : nullptr;
 	turns = (int *)malloc((size_t)run.count * sizeof *turns);
 	kept.used = true;
 	run.stacks = stacks_for(run.count);

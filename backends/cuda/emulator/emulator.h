@@ -80,6 +80,9 @@ void emulator_copy(void *to, const void *from, int bytes, int there, int line = 
 void emulator_copy_commit(void);
 void emulator_copy_wait(int groups); /* all but the last so many are there */
 extern int emulator_current;         /* the thread that runs, of the block, numbered through */
+bool emulator_is_late(bool forward); /* what may happen late: where threads run forward, or where they run backward */
+/* Others run till it is ready, or the launch has failed; `what` is said where none of them can. */
+void emulator_wait_until(bool (*ready)(const void *), const void *, const char *what, int line);
 void emulator_fail(const char *what,
         int line); /* inside a thread: the launch ends at its next turn, and says the first of these */
 
@@ -96,11 +99,27 @@ void emulator_watch_copy(const void *to, const void *from, int bytes, int there,
 void emulator_watch_landed(const void *to, int bytes) EMULATOR_PART; /* its thread has waited for that copy */
 void emulator_watch_end(const char *kernel) EMULATOR_PART;
 const char *emulator_lines_of(uintptr_t code) EMULATOR_PART;
+/* Orders beside barriers of a block or a warp: who acquires a clock comes behind those that released it before.  As
+ * thread EMULATOR_GROUPS + g the products of warpgroup g read. */
+enum { EMULATOR_GROUPS = 1024 };
+int emulator_watch_clock(void) EMULATOR_PART; /* a new one, of this block */
+void emulator_watch_release(int clock, int thread) EMULATOR_PART;
+void emulator_watch_acquire(int clock, int thread) EMULATOR_PART;
+void emulator_watch_join(int clock, int with, bool begin) EMULATOR_PART; /* begin: it is that one alone */
+void emulator_watch_read(const void *at, int bytes, int thread, uintptr_t code, bool keep) EMULATOR_PART;
+void emulator_watch_write(const void *at, int bytes, uintptr_t code) EMULATOR_PART;
+void emulator_watch_filled(const void *at, int bytes) EMULATOR_PART; /* by emulator_watch_copy */
 
 /* ---- counters.cpp, where it is linked, too: bank conflicts ---- */
 void emulator_count_access(uintptr_t at, int bytes, bool write, uintptr_t code, int thread) EMULATOR_PART;
 void emulator_count_met(int first, int count) EMULATOR_PART; /* what they asked for together is whole */
 void emulator_count_end(const char *kernel) EMULATOR_PART;
+
+/* ---- hopper.cpp, where it is linked ---- */
+void emulator_async_block(void *shared, size_t bytes) EMULATOR_PART; /* dynamic shared memory of the next block */
+bool emulator_async_land(void) EMULATOR_PART; /* nothing else goes on: whether something does now */
+void emulator_async_exit(void) EMULATOR_PART; /* of a thread */
+void emulator_async_end(void) EMULATOR_PART;  /* of the block */
 
 /* ---- barriers and exchanges: write the mailbox, meet, read, meet ---- */
 static inline void __syncthreads(int line = __builtin_LINE()) { emulator_block_barrier(line); }

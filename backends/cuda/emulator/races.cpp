@@ -24,14 +24,15 @@
 extern "C" char __start_emulated_shared[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_emulated_shared[] __attribute__((weak, visibility("hidden")));
 
-enum { WARP = 32, WARPS = 32, PAGE = 1024, NEAR = 1024, SEEN = 1 << 17, COPYING = 1 << 16 };
+enum { WARP = 32, WARPS = 32, PAGE = 1024, NEAR = 1024, SEEN = 1 << 17, COPYING = 1 << 16, RELEASES = 1 << 15, WATCHED = EMULATOR_GROUPS + 32 };
 static const uintptr_t STAMP = (uintptr_t)1 << 50;              /* above addresses of 47 bits and a width */
 
 struct range {
 	uintptr_t from, bytes;
 	bool has(uintptr_t at) const { return at - from < bytes; }
 };
-/* Epochs are counted through all launches, from 1 on; 0: no access.  thread: of the block; and COPYING, till an asynchronous copy has landed.  code: from `anchor` on.
+/* Epochs are counted through all launches, from 1 on; 0: no access.  thread: of the block; and COPYING, till an asynchronous copy has landed; above that how many clocks
+ * the thread had released, of RELEASES.  code: from `anchor` on.
  * Two words of 64 bits, as they are stored again and again. */
 struct access {
 	uint64_t when, who;
@@ -39,6 +40,7 @@ struct access {
 	unsigned warp_epoch() const { return (unsigned)when; }
 	unsigned thread() const { return (unsigned)who % COPYING; }
 	bool copying() const { return who & COPYING; }
+	unsigned releases() const { return (unsigned)who / (2 * COPYING); }
 	int code() const { return (int)(who >> 32); }
 };
 struct cell { struct access written, read, other; };
@@ -48,7 +50,22 @@ struct region { uintptr_t from, bytes; struct cell *cells; int shift; };
 static struct range stacks, mailboxes, statics;
 static struct region shared, dynamic;
 static bool running, raced;
-static unsigned epoch = 1, launch_epoch, block_epoch, warp_epochs[WARPS];
+/* What comes before: of each warp the accesses of its epochs below, of each thread those before so many releases. */
+struct clock {
+	unsigned warps[WATCHED / WARP];
+	uint64_t threads[WATCHED];
+	void join(const struct clock &other)
+	{
+		for (int i = 0; i < WATCHED / WARP; i++)
+			warps[i] = std::max(warps[i], other.warps[i]);
+		for (int i = 0; i < WATCHED; i++)
+			threads[i] = std::max(threads[i], other.threads[i]);
+	}
+};
+static std::vector<struct clock> clocks, known;                /* known: by each thread, where there are clocks */
+static uint64_t releases[WATCHED];
+static bool acquired[WARPS];                                   /* since the warp has met */
+static unsigned epoch = 1, launch_epoch, block_epoch, warp_epochs[WATCHED / WARP];
 static std::vector<std::pair<unsigned, uint3>> blocks;         /* of this launch: from which epoch on */
 static std::unordered_map<uintptr_t, struct region> pages;
 static struct region *near[NEAR];
@@ -143,13 +160,20 @@ static inline struct region *region_at(uintptr_t at)
 
 static bool is_shared(const struct region *r) { return r == &shared || r == &dynamic; }
 
-static inline struct access access_now(unsigned me, uintptr_t code) { return { (uint64_t)epoch << 32 | warp_epochs[me / WARP], (uint64_t)of_code(code) << 32 | me }; }
+static inline struct access access_now(unsigned me, uintptr_t code) { return { (uint64_t)epoch << 32 | warp_epochs[me / WARP], (uint64_t)of_code(code) << 32 | (releases[me] % RELEASES) * 2 * COPYING | me }; }
 
 /* ---- who orders what ---- */
 
+/* By a clock. */
+static bool is_known(const struct access &a, unsigned me)
+{
+	const uint64_t now = releases[a.thread()], then = now - (now - a.releases()) % RELEASES;
+	return !known.empty() && (known[me].warps[a.thread() / WARP] > a.warp_epoch() || known[me].threads[a.thread()] > then);
+}
+
 static inline bool unordered(const struct access &a, unsigned me)
 {
-	return a.epoch() == epoch && a.thread() != me && (a.thread() / WARP != me / WARP || a.warp_epoch() == warp_epochs[me / WARP]);
+	return a.epoch() == epoch && a.thread() != me && (a.thread() / WARP != me / WARP || a.warp_epoch() == warp_epochs[me / WARP]) && !is_known(a, me);
 }
 
 /* An access of another block of this launch.  Shared memory is a block's own: what an earlier one left there says nothing. */
@@ -323,6 +347,31 @@ void emulator_watch_landed(const void *to, int bytes)
 		look({ at, bytes, true, 1, code_of(r->cells[(at - r->from) >> r->shift].written), true });
 }
 
+void emulator_watch_write(const void *to, int bytes, uintptr_t code) { note((uintptr_t)to, bytes, true, code); }
+
+void emulator_watch_filled(const void *to, int bytes)
+{
+	struct region *r = region_at((uintptr_t)to);
+	for (uintptr_t i = ((uintptr_t)to - r->from) >> r->shift; running && i <= ((uintptr_t)to + (uintptr_t)bytes - 1 - r->from) >> r->shift; i++)
+		r->cells[i].written.who &= ~(uint64_t)COPYING;
+}
+
+/* What another one reads, of whole words; keep: now, else it will, and has to come behind who has written. */
+void emulator_watch_read(const void *from, int bytes, int thread, uintptr_t code, bool keep)
+{
+	const uintptr_t at = (uintptr_t)from;
+	struct region *r = region_at(at);
+	const bool own = is_shared(r);
+	look_at_doubted();
+	for (uintptr_t i = (at - r->from) >> r->shift; running && !raced && i <= (at + (uintptr_t)bytes - 1 - r->from) >> r->shift; i++) {
+		struct cell *c = &r->cells[i];
+		if (c->written.epoch() >= (own ? epoch : launch_epoch) || c->written.copying())
+			look_at_writer(c->written, { at, bytes, false, 0, code, own }, (unsigned)thread);
+		if (keep)
+			keep_reader(c, access_now((unsigned)thread, code), own ? epoch : launch_epoch, own);
+	}
+}
+
 /* Nearly all reads end at the first comparison. */
 #define HIDDEN extern "C" __attribute__((visibility("hidden"))) void
 #define READ(name, bytes) HIDDEN __tsan_##name(uintptr_t at) { if (seen_at(at, bytes) != key_of(at, bytes) + stamp) note_read(at, bytes, (uintptr_t)__builtin_return_address(0)); }
@@ -335,7 +384,7 @@ HIDDEN __tsan_func_entry(void *) {}
 HIDDEN __tsan_func_exit(void) {}
 HIDDEN __tsan_init(void) {}
 
-/* ---- a launch ---- */
+/* ---- clocks ---- */
 
 /* What has been seen is forgotten. */
 static void next_stamp(void)
@@ -346,6 +395,53 @@ static void next_stamp(void)
 	}
 }
 
+int emulator_watch_clock(void)
+{
+	if (known.empty())
+		known.resize(WATCHED);
+	clocks.push_back({});
+	return (int)clocks.size() - 1;
+}
+
+void emulator_watch_release(int clock, int thread)
+{
+	struct clock &c = clocks[(size_t)clock];
+	look_at_doubted();
+	c.join(known[(size_t)thread]);
+	c.warps[thread / WARP] = std::max(c.warps[thread / WARP], warp_epochs[thread / WARP]);
+	c.threads[thread] = ++releases[thread];
+	next_stamp();
+}
+
+void emulator_watch_acquire(int clock, int thread)
+{
+	look_at_doubted();
+	known[(size_t)thread].join(clocks[(size_t)clock]);
+	if (thread < EMULATOR_GROUPS)
+		acquired[thread / WARP] = true;
+	next_stamp();
+}
+
+void emulator_watch_join(int clock, int with, bool begin)
+{
+	if (begin)
+		clocks[(size_t)clock] = {};
+	if (with >= 0)
+		clocks[(size_t)clock].join(clocks[(size_t)with]);
+}
+
+/* Who has met knows what each of them knew. */
+static void share_known(int first, int count)
+{
+	struct clock all = known[(size_t)first];
+	for (int i = first + 1; i < first + count; i++)
+		all.join(known[(size_t)i]);
+	for (int i = first; i < first + count; i++)
+		known[(size_t)i] = all;
+}
+
+/* ---- a launch ---- */
+
 void emulator_watch_met(int first, int count)
 {
 	look_at_doubted();
@@ -353,6 +449,9 @@ void emulator_watch_met(int first, int count)
 		epoch++;
 	else
 		warp_epochs[first / WARP]++;
+	for (int warp = first / WARP; !known.empty() && warp < (first + count + WARP - 1) / WARP; warp++)
+		if (acquired[warp])
+			share_known(WARP * warp, WARP), acquired[warp] = false;
 	next_stamp();
 	if (emulator_count_met)
 		emulator_count_met(first, count);
@@ -361,6 +460,7 @@ void emulator_watch_met(int first, int count)
 void emulator_watch_block(void)
 {
 	block_epoch = ++epoch;
+	clocks.clear();
 	blocks.push_back({ epoch, blockIdx });
 	next_stamp();
 }
