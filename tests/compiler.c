@@ -2,9 +2,14 @@
  * the preprocessor first, which for a small file of kernels takes as long as to compile it; not where an assembler
  * includes more (.incbin), which only the preprocessed text shows.  And as ccache keeps the object of one source, a
  * command is taken apart that compiles several, or links what it compiles.  In $PATH by a link of the compiler's name;
- * made by tests/compilers. */
+ * made by tests/compilers.
+ *
+ * ccache starts a compiler by the link `behind`: <immintrin.h> is three quarters of what gcc does for a small file of
+ * kernels, so it is compiled once for each set of flags that is met twice. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,21 +61,24 @@ static const char *find(const char *name)
 	exit(127);
 }
 
-/* Whether it can be read, and its assembler includes no file. */
-static bool is_plain(const char *path)
+/* Whether a line of it has one of two texts; -1 where it cannot be read. */
+static int has(const char *path, const char *one, const char *other)
 {
 	FILE *file = fopen(path, "r");
 	if (!file)
-		return false;
+		return -1;
 	char *line = NULL;
 	size_t size = 0;
-	bool plain = true;
-	while (plain && getline(&line, &size, file) >= 0)
-		plain = !strstr(line, "incbin \"") && !strstr(line, "incbin \\");
+	int found = 0;
+	while (!found && getline(&line, &size, file) >= 0)
+		found = strstr(line, one) || strstr(line, other);
 	free(line);
 	fclose(file);
-	return plain;
+	return found;
 }
+
+/* Whether it can be read, and its assembler includes no file. */
+static bool is_plain(const char *path) { return !has(path, "incbin \"", "incbin \\"); }
 
 static int run(char **words)
 {
@@ -88,6 +96,75 @@ static int run(char **words)
 static void format(char *out, size_t size, int number, const char *ending)
 {
 	snprintf(out, size, "%s/told/%d-%d%s", folder, (int)getpid(), number, ending);
+}
+
+/* What a compiled header has to share with who includes it. */
+static bool is_of_header(const char *word)
+{
+	static const char *const flags[] = { "-O", "-m", "-f", "-s", "-D", "-U", "-g", "-p", "--target" };
+	bool one = false;
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+		one = one || begins(word, flags[i]);
+	return one && strcmp(word, "-fsyntax-only") && strcmp(word, "-fstack-usage") && !begins(word, "-fdiagnostics");
+}
+
+/* Blanks in a list of what a file includes where `path` stands: there is no such file for ccache. */
+static void forget(const char *list, const char *path)
+{
+	char text[1 << 16];
+	int file = open(list, O_RDWR);
+	ssize_t n = file < 0 ? 0 : read(file, text, sizeof text - 1);
+	text[n > 0 ? n : 0] = 0;
+	char *at = strstr(text, path);
+	if (at && pwrite(file, memset(at, ' ', strlen(path)), strlen(path), at - text) < 0)
+		perror(list);
+	close(file);
+}
+
+/* A compiler and its words, for ccache: with the compiled header, where there is one, or where it is asked for a second
+ * time. */
+static int behind(char **words)
+{
+	static const char *const large[] = { "#include <immintrin.h>", "#include <arm_neon.h>" };
+	const char *source = NULL, *list = NULL;
+	bool plus = strstr(words[0], "++");
+	char *one[WORDS_MOST + 16], *made[WORDS_MOST + 16], file[4200], header[4300], temporary[4200];
+	int n = 0, m = 0;
+	uint64_t key = 14695981039346656037u;
+	for (int i = 0; words[i]; i++) {
+		one[n++] = words[i];
+		source = is_source(words[i]) ? words[i] : source;
+		list = !strcmp(words[i], "-MF") ? words[i + 1] : list;
+		plus = plus || !strcmp(words[i], "c++") || ends(words[i], ".cpp");
+		if (i && !is_of_header(words[i]))
+			continue;
+		made[m++] = words[i];
+		for (const char *c = words[i]; *c || c == words[i]; c++)
+			key = (key ^ (unsigned char)*c) * 1099511628211u;
+	}
+	one[n] = NULL;
+	bool arm = source && has(source, large[1], large[1]) == 1;
+	if (!source || (!arm && has(source, large[0], large[0]) != 1))
+		return run(one);
+	snprintf(file, sizeof file, "%s/headers/%016llx%d.h", folder, (unsigned long long)key, arm + 2 * plus);
+	snprintf(header, sizeof header, "%s.gch", file);
+	snprintf(temporary, sizeof temporary, "%s/told/%d.gch", folder, (int)getpid());
+	int once = open(file, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	if (once >= 0) {
+		dprintf(once, "%s\n", large[arm]);
+		close(once);
+		return run(one);
+	}
+	char *last[] = { "-x", plus ? "c++-header" : "c-header", file, "-o", temporary, NULL };
+	memcpy(made + m, last, sizeof last);
+	if (access(header, R_OK) && (run(made) || rename(temporary, header)))
+		return run(one);
+	char *including[] = { "-include", file, NULL };
+	memcpy(one + n, including, sizeof including);
+	int status = run(one);
+	if (list)
+		forget(list, file);
+	return status;
 }
 
 /* `source` to `object`, which -fsyntax-only has not: the words without those for the linker and the assembler, other
@@ -162,6 +239,11 @@ int main(int count, char **words)
 		return 127;
 	folder[length] = 0;
 	*strrchr(folder, '/') = 0;
+	static char prefix[4200];
+	snprintf(prefix, sizeof prefix, "%s/behind", folder);
+	setenv("CCACHE_PREFIX", prefix, 1);
+	if (!strcmp(name, "behind"))
+		return behind(words + 1);
 	bool as_it_is = false, compiles = false, language = false, output = false, assembles = false, syntax = false;
 	int sources = 0;
 	const char *source = NULL;

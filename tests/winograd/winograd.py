@@ -18,7 +18,7 @@ from here import v3, v4                                       # noqa: E402
 
 SOURCES = [os.path.join(os.path.abspath(words.ROOT), "generator", name) for name in ("kernels/winograd.c", "definitions/winograd_filters.c")]
 NOINLINE = "#define NOINLINE __attribute__((noinline))\n"
-PRODUCT = ["-O2", "-fPIC", "-fno-tree-vectorize", "-fno-trapping-math"]          # as `ingot build` has them: tests/headers has a header for them
+PRODUCT = ["-O2", "-fPIC", "-fno-tree-vectorize", "-fno-trapping-math"]          # as `ingot build` has them
 STRICT = ["-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-pedantic", "-Werror"]
 
 
