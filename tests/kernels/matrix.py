@@ -81,15 +81,20 @@ class Wide(Layer):
         self.out = [*dims[:-1], columns]
 
 
-def check_bytes(program, seed, folder, seen):
-    layer, model, given = Wide(seed), os.path.join(folder, "g.onnxtxt"), []
-    arrays = layer.arrays()
+def judged(program, layer, folder):
+    """A layer's model, its inputs, and the interpreter's answer."""
+    model, given, arrays = os.path.join(folder, "g.onnxtxt"), [], layer.arrays()
     with open(model, "w") as file:
         file.write(layer.text())
     for name, data in arrays.items():
         numpy.save(os.path.join(folder, name + ".npy"), data)
         given += ["--input", f"{name}={os.path.join(folder, name)}.npy"]
-    right, = run(program, model, given, {"y": os.path.join(folder, "y.npy")}, ["interpreter"])
+    return model, arrays, *run(program, model, given, {"y": os.path.join(folder, "y.npy")}, ["interpreter"])
+
+
+def check_bytes(program, seed, folder, seen):
+    layer = Wide(seed)
+    model, arrays, right = judged(program, layer, folder)
     for cpu, (_, _, word, *_) in CPUS.items():
         made, text = built(program, model, cpu, "--optimise", layer.draw.choice(["speed", "speed", "size"]))
         seen[cpu] = seen.get(cpu, 0) + ("MATRIX_STORE(" in text and word in text)

@@ -4,14 +4,14 @@
     plain_words.py INGOT SEED COUNT
 
 What follows from the row (dwords, corrections, tiles) is run, and of the word itself the text is looked at.  Ends with 77 where NumPy or AVX2 is not there."""
-import json, os, subprocess, sys, tempfile
+import os, sys, tempfile
 
-import batch                              # ends with 77 where NumPy is not there
+import matrix                             # ends with 77 where NumPy is not there
+from here import cpus
 from quantised import Layer
-from sweep import cpus, run
-import numpy
 
-CPU, FLAGS = "x86-64-v3,avxvnni", ["-march=x86-64-v3", "-D__AVXVNNI__", "-ffp-contract=off", "-O2"]
+CPU = "x86-64-v3,avxvnni"
+matrix.CPUS[CPU] = (["cc", "-march=x86-64-v3", "-D__AVXVNNI__"], [])
 WORD = '__asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));'
 PLAIN = """union { ivec v; unsigned char u[32]; signed char s[32]; int i[8]; } x = { a }, y = { b }, z = { sum };
 	for (int i = 0; i < 32; i++)
@@ -35,27 +35,14 @@ def replace(made, ends, word, by):
 def check(program, seed, folder):
     """How many words were replaced; -1: a number differs."""
     layer = Layer(seed)
-    model, made, arrays, given = os.path.join(folder, "g.onnxtxt"), os.path.join(folder, "made"), layer.arrays(), []
-    with open(model, "w") as file:
-        file.write(layer.text())
-    for name, data in arrays.items():
-        numpy.save(os.path.join(folder, name + ".npy"), data)
-        given += ["--input", f"{name}={os.path.join(folder, name)}.npy"]
-    right, = run(program, model, given, {"y": os.path.join(folder, "y.npy")}, ["interpreter"])
-    batch.boards.call(program, "build", model, "--cpu", CPU, "--no-compile", "-o", made)
+    model, arrays, right = matrix.judged(program, layer, folder)
+    made, _ = matrix.built(program, model, CPU)
     seen = replace(made, (".c",), WORD, PLAIN)
     assert replace(made, ("g.c",), ASKED, "1") == 1, "the call does not ask whether AVX-VNNI is there"
-    with open(os.path.join(made, "g.json")) as file:
-        manifest = json.load(file)
-    batch.boards.write_case(folder, manifest, [arrays[one["name"]] for one in manifest["inputs"]], batch.boards.words_in(right))
-    with open(os.path.join(folder, "hosted.c"), "w") as file:
-        file.write(batch.HOSTED)
-    sources = [os.path.join(made, name) for name in sorted(os.listdir(made)) if name.endswith((".c", ".S"))]
-    batch.boards.call("cc", *FLAGS, "-I" + folder, "-I" + made, "hosted.c", "case.S", *sources, "-o", "case", cwd=folder)
-    code = subprocess.run([os.path.join(folder, "case")], timeout=60).returncode
-    if code:
-        print(f"seed {seed}: exit {code}, a number differs\n{layer.text()}")
-    return -1 if code else seen
+    wrong = matrix.computed(made, CPU, arrays)[:right.nbytes] != right.tobytes()
+    if wrong:
+        print(f"seed {seed}: a number differs\n{layer.text()}")
+    return -1 if wrong else seen
 
 
 def main(program, seed, many):
