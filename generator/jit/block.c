@@ -655,27 +655,3 @@ void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, 
 }
 
 /* ---- endings ---- */
-static bool is_load_of(const struct expr *e, const struct definition *of)
-{
-	return e->kind == EXPR_LOAD && e->of == of;
-}
-
-bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out)
-{
-	*out = (struct ending){ 0 };
-	if (value && value->kind == EXPR_SCALAR && value->opcode == SCALAR_relu) {
-		out->relu = true;
-		value = value->arg[0];
-	}
-	if (!value || is_load_of(value, root))
-		return true;
-	if (value->kind != EXPR_SCALAR || value->opcode != SCALAR_add)
-		return false;
-	for (int i = 0; i < 2; i++)
-		if (is_load_of(value->arg[i], root) && value->arg[1 - i]->kind == EXPR_LOAD
-		        && value->arg[1 - i]->type == DTYPE_F32) {
-			out->add = value->arg[1 - i];
-			return true;
-		}
-	return false;
-}

@@ -5,7 +5,7 @@
 #include "jit/jit.h"
 #include <inttypes.h>
 
-enum { TILE_TERMS = 3, PACKED_A_DIMS = 6 };
+enum { PACKED_A_DIMS = 6 };
 
 struct tiling {
 	struct printing *p;
@@ -290,43 +290,6 @@ static struct operand add_into(struct tiling *t)
 		width, 1, false, false };
 }
 
-/* What a tile can do itself behind its sums, where they are of floats: else they are stored as they are. */
-static bool ends_itself(const struct contraction *c, struct ending *ending)
-{
-	return c->root->type == c->result->type && blocks_ending(c->value, c->root, ending)
-	        && ((product_is_fma(c->product) && !c->wide) || (!ending->relu && !ending->add));
-}
-
-/* Between k blocks sums wait where the result will be: where a tile ends with what it can do itself. */
-static bool waits(struct arena *arena, const struct contraction *c)
-{
-	struct ending ending;
-	if (c->b_mode == B_GATHERED || c->transposed_store || c->pool.d || c->terms > TILE_TERMS
-	        || index_factor(c->out_at, c->column) != 1 || !ends_itself(c, &ending))
-		return false;
-	const struct index *addend = ending.add ? schedule_address(arena, ending.add->of, ending.add->at) : c->out_at;
-	return !index_bends(addend, c->column) && index_factor(addend, c->column) == 1;
-}
-
-/* As the menu's tiles take it: one line is fetched in each step; columns of b lie side by side. */
-static struct kernel *as_menu(const struct blocks *b)
-{
-	struct arena *arena = b->arena;
-	struct contraction *c = arena_new(arena, struct contraction);
-	struct kernel *kernel = arena_new(arena, struct kernel);
-	*c = *(const struct contraction *)b->kernel->detail;
-	*kernel = *b->kernel;
-	kernel->detail = c;
-	c->next_lines = c->next_lines > 0;
-	c->packed_a_blocks = 0;
-	c->copied = false;
-	if (c->wide || !waits(arena, c))
-		c->k_block = 0;
-	if (c->b_mode == B_DIRECT && index_factor(c->b_at, c->column) != 1)
-		c->b_mode = B_GATHERED; /* too long for a stack */
-	return kernel;
-}
-
 /* What a tile stores: its results, with a residual and relu, or sums in scratch, which calls make the results of. */
 static void add_result(struct tiling *t, const struct dims *d, int term_loops)
 {
@@ -334,8 +297,8 @@ static void add_result(struct tiling *t, const struct dims *d, int term_loops)
 	const struct contraction *c = t->p->c;
 	struct operand into = add_into(t), add = { .at = "0" };
 	struct value tile = value_dict(b->arena), result = value_list(b->arena);
-	struct ending ending;
-	bool plain = ends_itself(c, &ending);
+	struct tile_ending ending;
+	bool plain = tile_ends_itself(c, &ending);
 	b->list = value_list(b->arena);
 	if (plain && ending.add) {
 		add = blocks_value(b, ending.add, d, false);
@@ -438,9 +401,8 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 {
 	struct printing p;
 	struct tiling t = { .p = &p, .b = b };
-	struct kernel *kernel = as_menu(b);
-	const struct contraction *c = kernel->detail;
-	t.globals = contraction_values(emit, kernel, &p);
+	const struct contraction *c = b->kernel->detail;
+	t.globals = contraction_values(emit, b->kernel, &p);
 	value_set_bool(t.globals, "wide", lanes_of(c->root->type)->floats == 2);
 	int row = contraction_row(c);
 	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1,

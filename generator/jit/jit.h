@@ -196,13 +196,6 @@ void blocks_cut_close(struct blocks *, struct cut *);
 void blocks_cut_end(struct blocks *, struct cut *);
 void blocks_select(struct blocks *, const struct expr *select, const struct dims *, struct operand to);
 
-/* What tiles do to their sums themselves: value is [relu] (root [+ add]); false: something else. */
-struct ending {
-	bool relu;
-	const struct expr *add;
-};
-bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out);
-
 /* ---- loops.c, window.c, contraction.c, winograd.c, cast.c, order.c, walk.c: a kernel's function; false where there is no such
  * form (`why` says what is missing) ---- */
 struct jit_kernel {

@@ -20,7 +20,7 @@ struct finding {
 	const struct index *x_at, *w_at, *out_at;
 	int64_t some;       /* rows of outputs at once, where calls are behind them */
 	bool planes, plain; /* channels are planes; bias, residual and relu are all there is around the window */
-	struct ending ending;
+	struct tile_ending ending;
 	const struct index *add_at; /* the residual's */
 	struct operand start;
 	struct axis axes[AXES];
@@ -284,7 +284,7 @@ static bool find_ending(struct finding *f, const struct dims *d)
 		return false;
 	if (first && first->kind == EXPR_LOAD)
 		f->start.at = base_of(f, first->of, schedule_address(f->b->arena, first->of, first->at));
-	f->plain = blocks_ending(f->value, f->root, &f->ending);
+	f->plain = tile_ending(f->value, f->root, &f->ending);
 	if (f->plain && f->ending.add) {
 		const struct expr *add = f->ending.add;
 		f->add_at = schedule_address(f->b->arena, add->of, add->at);

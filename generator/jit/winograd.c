@@ -106,9 +106,9 @@ static void add_result(struct winding *w)
 	struct blocks *b = w->b;
 	struct value calls = value_list(b->arena);
 	int m = c->rewrite->m;
-	struct ending ending;
+	struct tile_ending ending;
 	struct operand add = { 0 };
-	bool plain = blocks_ending(c->value, c->root, &ending), root_alone = plain && !ending.add && !ending.relu;
+	bool plain = tile_ending(c->value, c->root, &ending), root_alone = plain && !ending.add && !ending.relu;
 	int64_t side = ceil_div(c->root->extents[3], m), most = JIT_BLOCK / (m * w->width),
 	        run = most < side ? most : side;
 	run = run > 1 ? run : 1; /* tiles side by side, whose rows an epilogue takes at once */

@@ -596,6 +596,16 @@ int64_t packed_a_rows(const struct contraction *);                /* rows that p
 int64_t pad_tiles(const struct contraction *, const struct range *pad);
 void pad_rows(const struct contraction *, const struct range *pad, int64_t tile, int64_t *first, int64_t *last);
 int64_t packed_a_extent(const struct contraction *, int term); /* of what packed a holds */
+/* ending.c: value is [relu] (root [+ add]), which a tile of the JIT's menu does to its sums itself; false: something
+ * else. */
+enum { TILE_TERMS = 3 }; /* loops of terms in such a tile */
+struct tile_ending {
+	bool relu;
+	const struct expr *add;
+};
+bool tile_ending(const struct expr *value, const struct definition *root, struct tile_ending *);
+bool tile_ends_itself(const struct contraction *, struct tile_ending *);
+bool tile_waits(struct arena *, const struct target *, const struct contraction *); /* may it have k blocks? */
 int contraction_steps(
         const struct contraction *, const struct target *, int rows); /* of k in a turn of a tile's innermost loop */
 

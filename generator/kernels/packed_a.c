@@ -99,6 +99,8 @@ static void pack_rows(const struct target *target, struct contraction *c)
 
 void packed_a_choose(const struct target *target, struct contraction *c)
 {
+	if (target->calls) /* the menu copies a for each tile */
+		return;
 	pack_groups(target, c);
 	pack_rows(target, c);
 }

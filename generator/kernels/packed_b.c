@@ -154,12 +154,12 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 	return NULL;
 }
 
-/* Lines in each turn, so that a group's blocks together fetch the next part once. */
+/* Lines in each turn, so that a group's blocks together fetch the next part once; of the JIT's menu one. */
 static int next_lines(const struct target *target, struct contraction *c)
 {
 	c->next_lines = 1;
 	int64_t floats = (int64_t)c->tile_vecs * target->lanes * contraction_steps(c, target, c->tile_rows);
-	return (int)ceil_div(floats, 16 * c->group);
+	return target->calls ? 1 : (int)ceil_div(floats, 16 * c->group);
 }
 
 /* Dwords of two terms of 16 bits that all are bytes, where those stay bytes: pairs of them share a dword. */

@@ -214,15 +214,15 @@ static int64_t group_of(const struct target *target, const struct contraction *c
 	return (int64_t)((double)near_bytes(target, near_of_group(c)) / (a_bytes > 1 ? a_bytes : 1));
 }
 
-static int64_t k_block_of(
-        const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks, double a_bytes)
+static int64_t k_block_of(struct arena *arena, const struct target *target, const struct contraction *c, int64_t terms,
+        int64_t blocks, double a_bytes)
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
 	double panel = (double)terms * c->tile_vecs * target->lanes * product_bytes(c->product);
 	if (c->b_mode == B_DIRECT || product_is_matrix(c->product) || c->pool.d
 	        || (c->terms && c->counts[c->column + 1]) || !has_caches(target) || blocks < 4
-	        || c->result->type != c->root->type
-	        || (index_factor(c->out_at, c->column) != 1 && !c->transposed_store))
+	        || c->result->type != c->root->type || (index_factor(c->out_at, c->column) != 1 && !c->transposed_store)
+	        || !tile_waits(arena, target, c))
 		return 0;
 	if (panel <= (double)near_bytes(target, near_of_panel(c))
 	        && group_of(target, c, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
@@ -314,14 +314,15 @@ static bool gathers(const struct target *target, const struct contraction *c, in
  * wait near meanwhile.  Measured: 32 to 64 rows; one block of rows streams b as fast in panels
  * while a CPU's second table of pages has them all (2,048 of 4 KB). */
 enum { SWEPT_LEAST = 16, SWEPT_MOST = 48, PAGES_FOUND = 8 << 20 };
-static int64_t k_block_rows(const struct target *target, const struct contraction *c, const struct tiles_nest *n)
+static int64_t k_block_rows(
+        struct arena *arena, const struct target *target, const struct contraction *c, const struct tiles_nest *n)
 {
 	int64_t step = c->terms == 1 && index_is_affine(c->b_at) ? index_factor(c->b_at, c->column + 1) * 4 : 0,
 	        rows = SWEPT_MOST;
 	if (c->b->of->source == SOURCE_CONSTANT || !has_caches(target) || c->warps || c->pool.d || c->pad_count
 	        || c->widened || step < n->columns * 4 || n->columns * 4 < FAR || c->panels == 1
 	        || index_factor(c->b_at, c->column) != 1 || index_factor(c->out_at, c->column) != 1
-	        || c->root->type != DTYPE_F32 || c->result->type != DTYPE_F32
+	        || c->root->type != DTYPE_F32 || c->result->type != DTYPE_F32 || !tile_waits(arena, target, c)
 	        || n->terms * step <= (c->row_blocks * n->outer > 1 ? near_bytes(target, NEAR_all) : PAGES_FOUND)
 	        || n->rows * n->outer * n->columns * 4 > near_bytes(target, NEAR_waiting))
 		return 0;
@@ -639,7 +640,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	a_bytes = tile_bytes < a_bytes ? tile_bytes : a_bytes; /* strides skip part of a */
 	int64_t blocks = outer * c->row_blocks;
 	c->a_block = a_bytes;
-	int64_t k_blocked = k_block_rows(target, c, &n);
+	int64_t k_blocked = k_block_rows(lowered->arena, target, c, &n);
 	c->split_panels = (blocks < 2 || (c->exchanged && c->panels > 1) || k_blocked) && !c->pool.d
 	        && !c->warps; /* exchanged: each panel of b is packed once */
 	c->b_mode = c->codes.apart                                ? B_GATHERED
@@ -647,10 +648,10 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	        : !k_blocked && gathers(target, c, terms, blocks) ? B_GATHERED
 	                                                          : B_DIRECT;
 	choose_transposed_store(lowered, c);
-	c->k_block = k_blocked ? k_blocked : k_block_of(target, c, terms, blocks, a_bytes);
-	if (c->b_mode == B_GATHERED
+	c->k_block = k_blocked ? k_blocked : k_block_of(lowered->arena, target, c, terms, blocks, a_bytes);
+	if (c->b_mode == B_GATHERED && !(target->calls && index_factor(c->b_at, c->column) != 1)
 	        && terms * c->tile_vecs * target->lanes * bytes
-	                > STACK_FLOATS * 4) { /* no stack holds that: lanes read b where it is */
+	                > STACK_FLOATS * 4) { /* no stack holds that, but a caller's: lanes read b where it is */
 		c->b_mode = B_DIRECT;
 		c->k_block = 0;
 	}
