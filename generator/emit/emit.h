@@ -100,6 +100,8 @@ const char *printer_lane_gather_two(struct printer *, const struct definition *,
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */
 const char *emit_kernel_comment(struct emit *, const struct kernel *);
 struct value emit_kernel_value(struct emit *, const struct kernel *);
+/* `many`: a let of that number; what it ends comes besides (c/ends.jinja). */
+struct value emit_ends(struct emit *, const struct kernel *, const struct definition *count, int64_t most);
 /* How many there are, within [0, most], of what a parameter of the kernel counts. */
 const char *emit_count(struct emit *, const struct kernel *, const struct definition *count, int64_t most);
 /* The node that it came from; without a name, its first tensor. */
@@ -144,6 +146,8 @@ struct value winograd_values(struct emit *, const struct kernel *);
 int64_t winograd_run(
         const struct target *, const struct contraction *); /* tiles whose input is transposed at once; 0: it is not */
 /* Where position t of a row stands, and the definition's variables where its key at k is looked at. */
+/* How many rows there are, as text; sets `ends`, with an end of [from, to) where blocks are rows. */
+const char *order_ends(struct emit *, const struct kernel *, bool in_blocks, struct value values);
 const struct index *order_address(
         struct arena *, const struct row_order *, const struct definition *, const struct index **with);
 void order_emit(struct emit *, const struct kernel *, struct text *out);

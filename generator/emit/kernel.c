@@ -147,6 +147,16 @@ const char *emit_count(struct emit *emit, const struct kernel *kernel, const str
 	        emit->arena, "*%s < 0 ? 0 : *%s < %" PRId64 " ? (long)*%s : %" PRId64, at, at, most, at, most);
 }
 
+struct value emit_ends(struct emit *emit, const struct kernel *kernel, const struct definition *count, int64_t most)
+{
+	struct value ends = value_dict(emit->arena), lets = value_list(emit->arena), let = value_dict(emit->arena);
+	value_set_string(let, "name", "many");
+	value_set_string(let, "value", emit_count(emit, kernel, count, most));
+	value_list_add(lets, let);
+	value_dict_set(ends, "lets", lets);
+	return ends;
+}
+
 struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 {
 	struct value value = value_dict(emit->arena);

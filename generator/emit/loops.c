@@ -441,11 +441,7 @@ struct value loops_ends(struct emit *emit, const struct loops *loops)
 {
 	if (!loops->count)
 		return value_none();
-	struct value ends = value_dict(emit->arena), lets = value_list(emit->arena), let = value_dict(emit->arena);
-	put(let, "name", "many");
-	put(let, "value", emit_count(emit, loops->kernel, loops->count, loops->most));
-	value_list_add(lets, let);
-	value_dict_set(ends, "lets", lets);
+	struct value ends = emit_ends(emit, loops->kernel, loops->count, loops->most);
 	const char *there =
 	        loops->ends_by == 1 ? "many" : arena_printf(emit->arena, "many * %lld", (long long)loops->ends_by);
 	put(ends, "there",

@@ -151,6 +151,23 @@ const struct index *order_address(
 	return schedule_address(arena, d, at);
 }
 
+const char *order_ends(struct emit *emit, const struct kernel *kernel, bool in_blocks, struct value values)
+{
+	struct arena *arena = emit->arena;
+	const struct row_order *order = kernel->detail;
+	const struct definition *d = kernel->root;
+	int v = kernel_counted(kernel);
+	struct value ends = v < 0 ? value_none() : emit_ends(emit, kernel, d->counts[v], d->extents[v]);
+	const char *rows = v < 0 ? arena_printf(arena, "%lld", (long long)order->rows)
+	                         : arena_printf(arena, "(many * %lld)", (long long)(order->rows / d->extents[v]));
+	if (v >= 0 && !in_blocks) {
+		value_set_string(ends, "there", rows);
+		value_set_int(ends, "blocks", kernel->blocks);
+	}
+	value_dict_set(values, "ends", ends);
+	return rows;
+}
+
 void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
 	const struct row_order *order = kernel->detail;
@@ -168,13 +185,14 @@ void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 	const struct {
 		const char *name;
 		int64_t value;
-	} sizes[] = { { "rows", order->rows }, { "blocks", kernel->blocks }, { "n", order->n }, { "kept", order->kept },
-		{ "run", order->run }, { "best", order->best }, { "room", order->room },
+	} sizes[] = { { "blocks", kernel->blocks }, { "n", order->n }, { "kept", order->kept }, { "run", order->run },
+		{ "best", order->best }, { "room", order->room },
 		{ "keys_of_block", definition_chooses(d) ? order->n : order->room } };
 	const struct index *to = order_address(arena, order, d, o.with);
 	o.with[d->rank + 1] = index_var(arena, ORDER_BEFORE, order->n); /* where the position itself is asked: GPUs */
 	for (size_t i = 0; i < COUNT(sizes); i++)
 		value_set_int(values, sizes[i].name, sizes[i].value);
+	value_set_string(values, "rows", order_ends(emit, kernel, order->in_blocks, values));
 	value_set_string(values, "to", printer_element(&printer, d, to));
 	value_dict_set(values, "key", key_value(&o));
 	value_dict_set(values, "choice", definition_chooses(d) ? choice_value(&o) : value_none());

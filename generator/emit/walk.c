@@ -6,13 +6,9 @@
 static struct value ends_of(struct emit *emit, const struct kernel *kernel, const struct walk_blocks *walking)
 {
 	const struct definition *d = kernel->root;
-	struct value ends = value_dict(emit->arena), lets = value_list(emit->arena), let = value_dict(emit->arena);
 	if (kernel_counted(kernel) != 0)
 		return value_none();
-	value_set_string(let, "name", "many");
-	value_set_string(let, "value", emit_count(emit, kernel, d->counts[0], d->extents[0]));
-	value_list_add(lets, let);
-	value_dict_set(ends, "lets", lets);
+	struct value ends = emit_ends(emit, kernel, d->counts[0], d->extents[0]);
 	value_dict_set(ends, "there",
 	        value_printf(emit->arena, "(many + %lld) / %lld * %lld", (long long)walking->per - 1,
 	                (long long)walking->per, (long long)walking->blocks_of_row));

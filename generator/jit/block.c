@@ -47,23 +47,28 @@ void blocks_lets(struct blocks *b)
 	b->printer.lets.count = 0;
 }
 
+static const char *end_of(struct blocks *b, int var, int64_t extent)
+{
+	return b->end && var == b->ended ? b->end : arena_printf(b->arena, "%" PRId64, extent);
+}
+
 struct value blocks_loop(struct blocks *b, int var, int64_t extent, int64_t step, struct value *outer)
 {
 	struct value loop = blocks_open(b, "for", "body", outer);
 	value_set_string(loop, "name", b->printer.names[var]);
-	value_set_int(loop, "extent", extent);
+	value_set_string(loop, "extent", end_of(b, var, extent));
 	value_set_int(loop, "step", step);
 	return loop;
 }
 
 const char *blocks_count(struct blocks *b, int var, int64_t extent, int64_t chunk)
 {
-	if (extent % chunk == 0)
+	const char *at = b->printer.names[var], *name = arena_printf(b->arena, "%s_n", at),
+	           *end = end_of(b, var, extent);
+	if (extent % chunk == 0 && (chunk == 1 || !b->end || var != b->ended))
 		return arena_printf(b->arena, "%" PRId64, chunk);
-	const char *at = b->printer.names[var], *name = arena_printf(b->arena, "%s_n", at);
 	blocks_let(b, "long", name,
-	        arena_printf(b->arena, "%" PRId64 " - %s < %" PRId64 " ? %" PRId64 " - %s : %" PRId64, extent, at,
-	                chunk, extent, at, chunk));
+	        arena_printf(b->arena, "%s - %s < %" PRId64 " ? %s - %s : %" PRId64, end, at, chunk, end, at, chunk));
 	return name;
 }
 

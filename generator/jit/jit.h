@@ -100,6 +100,8 @@ struct blocks {
 	bool keeps;         /* `first` is printed */
 	struct value first; /* before all of them; what those make stands in `kept` floats behind scratch */
 	int64_t kept;
+	int ended;       /* this loop variable's rounds end … */
+	const char *end; /* … at this text; NULL: none's do */
 	uint64_t whole; /* loop variables whose rounds a block takes all at once */
 	VECTOR(struct places) places;
 	VECTOR(struct spread) spread;

@@ -400,7 +400,7 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 		blocks_loop(w->b, nest.loop[lane]->var, extent, chunk, &outer[opened++]);
 		inner.n = blocks_count(w->b, nest.loop[lane]->var, extent, chunk);
 		b->whole &= ~var_bit(inner.lane);
-		b->whole |= chunk == extent ? var_bit(inner.lane) : 0;
+		b->whole |= chunk == extent && !(b->end && inner.lane == b->ended) ? var_bit(inner.lane) : 0;
 	} else if (row >= 0) {
 		/* Whole vectors of sums, however long each is: that is what there is to gain. */
 		int64_t extent = nest.loop[row]->extent, terms = longest(nest.body),
@@ -1027,6 +1027,9 @@ bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	b->list = value_list(b->arena);
 	b->first = value_list(b->arena);
 	b->keeps = true;
+	b->ended = loops->body.at[0]->var;
+	b->end = loops->count || b->kernel->ends ? "to" : NULL;
+	value_dict_set(out->value, "ends", loops_ends(emit, loops));
 	emit_block(&w, &loops->body, &dims_one);
 	value_dict_set(out->value, "first", b->first);
 	value_dict_set(out->value, "body", b->list);

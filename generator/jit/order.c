@@ -131,7 +131,7 @@ bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	value_set_int(out->value, "n", order->n);
 	value_set_int(out->value, "kept", order->kept);
 	value_set_int(out->value, "best", order->best < order->n ? order->best : order->n);
-	value_set_int(out->value, "rows", order->rows);
+	set(out->value, "rows", order_ends(emit, kernel, true, out->value));
 	out->scratch = b->scratch_most;
 	return !b->cannot;
 }

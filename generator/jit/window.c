@@ -417,17 +417,23 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	if (!find_ending(&f, &d))
 		return false;
 	add_operands(&f);
-	struct value calls = add_result(&f, &d);
+	struct value calls = add_result(&f, &d), ends = value_none();
+	int counted = kernel_counted(b->kernel);
 	for (int v = 0; v < f.root->rank; v++)
 		if (f.root->extents[v] > 1 && v != f.lane && v != f.column && v != f.row) {
 			struct value axis = value_dict(arena);
 			value_set_string(axis, "name", names[v]);
 			value_set_int(axis, "extent", f.root->extents[v]);
+			if (v == counted) {
+				ends = emit_ends(emit, b->kernel, f.root->counts[v], f.root->extents[v]);
+				value_set_string(axis, "extent", "many");
+			}
 			value_list_add(outer, axis);
 		}
 	const char *entry = arena_printf(arena, "m_%s_%s", f.planes ? "plane" : "window", f.step);
 	blocks_uses(b, entry, "window");
 	value_dict_set(out->value, "outer", outer);
+	value_dict_set(out->value, "ends", ends);
 	value_dict_set(out->value, "fixed", f.fixed);
 	value_dict_set(out->value, "moving", f.moving);
 	value_set_string(out->value, "entry", entry);

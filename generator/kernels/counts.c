@@ -241,6 +241,15 @@ void find_counts(struct lowered *lowered)
 	}
 }
 
+/* Its elements along v are made on their own; an order's rows follow each other as its variables do. */
+static bool is_apart(const struct definition *d, int v)
+{
+	for (int u = 0; u < v && definition_is_order(d); u++)
+		if (d->extents[u] > 1)
+			return false;
+	return !d->place[v] && !d->lies && d->reduce != REDUCE_REPEAT && !(definition_is_order(d) && v == d->rank - 1);
+}
+
 int kernel_counted(const struct kernel *kernel)
 {
 	const struct definition *last = kernel->members.at[kernel->members.count - 1];
@@ -248,7 +257,7 @@ int kernel_counted(const struct kernel *kernel)
 		bool all = last->counts[v] && last->extents[v] > 1;
 		for (size_t m = 0; m < kernel->members.count; m++)
 			all &= kernel->members.at[m]->counts[v] == last->counts[v]
-			        && (kernel->shape == SHAPE_WALK || !definition_stands_alone(kernel->members.at[m]));
+			        && is_apart(kernel->members.at[m], v);
 		if (all)
 			return v;
 	}

@@ -162,6 +162,7 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 	        threads && kernel->warps < WARPS_MOST && kernel->warps * target->lanes * RUN < order->n;)
 		kernel->warps *= 2;
 	kernel->blocks_of = "rows";
+	kernel->within = kernel_counted(kernel) < 0 ? NULL : d->counts[kernel_counted(kernel)];
 	kernel->tile = order->few ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept)
 	        : threads         ? arena_printf(lowered->arena, "runs of %d", RUN)
 	        : order->room < order->n

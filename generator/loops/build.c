@@ -508,6 +508,32 @@ static int64_t places_kept(const struct loops *loops, const struct definition *d
 	return share < extent ? share : 0;
 }
 
+/* Rows of a block side by side where all of them are there; else those that are, one after the other. */
+static void define_rows(struct building *b, struct definition *d, int v, const struct index **with, struct block *out)
+{
+	struct loops *loops = b->loops;
+	struct arena *arena = loops->arena;
+	struct block *block = &loops->body.at[0]->body;
+	const struct index *row = index_var(arena, loops->beside_var, loops->beside),
+	                   *first = index_add(arena, with[v], index_scale(arena, row, -1)), *there;
+	building_define(b, d, with, out);
+	loops->rows_end = true;
+	struct stmt *which = stmt_new(loops, STMT_IF), *rows = block->at[--block->count];
+	struct range *all = arena_new(arena, struct range);
+	there = building_there(b, d->counts[v], first, loops->beside, with);
+	there = index_var(arena, index_new(loops, "there", loops->beside + 1, there, block), loops->beside + 1);
+	*all = (struct range){ there, loops->beside, loops->beside + 1 };
+	which->ranges = all;
+	which->range_count = 1;
+	block_add(loops, &which->body, rows);
+	rows = for_new(loops, var_new(loops, "r", loops->beside), loops->beside, ROLE_SERIAL);
+	rows->count = there;
+	block_add(loops, &which->other, rows);
+	with[v] = index_add(arena, first, index_var(arena, rows->var, loops->beside));
+	building_define(b, d, with, &rows->body);
+	block_add(loops, block, which);
+}
+
 /* Terms with places: blocks are rounds of the variables that have none, the outermost first; of one that runs inside
  * the terms, or along lanes, shares. Rows that each run along themselves do so side by side: each waits for its own
  * sum. */
@@ -526,6 +552,9 @@ static struct loops *build_places(struct building *b, bool named)
 	double work = definition_work(d);
 	bool rows = d->running && free && !inner && !loops->target->lanes_are_threads;
 	int inside = d->running ? free && !rows : inner, taken = outer_count(loops, d, work, own, free, inside);
+	bool ends = free && own[0] == kernel_counted(b->kernel) && ends_by_lanes(loops->target);
+	if (ends && !taken && free > 1)
+		taken = 1;
 	for (int n = 0; n < taken; n++)
 		work /= (double)d->extents[own[n]];
 	int64_t last = rows ? d->extents[own[free - 1]] : 1, together = 1;
@@ -533,14 +562,19 @@ static struct loops *build_places(struct building *b, bool named)
 		together = rows_are_lanes(b, d, last) ? loops->target->lanes
 		        : loops->target->small        ? 1
 		                                      : divisor_below(last, FUSED_TOGETHER);
-	if (rows && taken == free - 1 && work / (double)last * (double)together >= (double)block_work(loops))
+	if (rows && taken == free - 1
+	        && (taken < ends || work / (double)last * (double)together >= (double)block_work(loops)))
 		taken++;
 	int64_t share = inside && taken == free - inside ? places_share(loops, d, d->extents[own[taken]], work) : 0;
 	int64_t kept = share && share < d->extents[own[taken]] ? 0 : places_kept(loops, d, own, taken, &own[taken]);
 	if (kept)
 		share = kept;
 	else if (!share || share == d->extents[own[taken]]) {
-		building_define(b, d, with, outer_loops(b, d, own, taken, taken == free ? together : 1, named, with));
+		struct block *out = outer_loops(b, d, own, taken, taken == free ? together : 1, named, with);
+		if (loops->beside > 1 && ends && taken == 1)
+			define_rows(b, d, own[0], with, out);
+		else
+			building_define(b, d, with, out);
 		return loops;
 	}
 	building_define(b, d, with, shared_out(b, d, own, taken, share, named, with));

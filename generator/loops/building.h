@@ -17,6 +17,9 @@ struct building {
 enum { OUTPUT_NAMES = 5 };
 extern const char *const output_names[OUTPUT_NAMES]; /* of loops over an output's variables, in turn */
 
+/* How many of `extent` there are of what is counted, behind `from`. */
+const struct index *building_there(struct building *, struct definition *count, const struct index *from,
+        int64_t extent, const struct index **with);
 /* A cell for each parameter of the kernel, and for what is computed on the way. */
 void building_cells(struct building *);
 /* A map over variable v of d; what comes next stands in the block returned. */

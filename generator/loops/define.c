@@ -213,19 +213,25 @@ int loop_order(const struct building *b, const struct definition *d, int *order)
 }
 
 /* ---- ends at a count, by whole lanes ---- */
-/* How many of `extent` there are behind `from`; NULL: all. */
-static const struct index *end_of(struct building *b, struct definition *count, const struct index *from,
+const struct index *building_there(struct building *b, struct definition *count, const struct index *from,
         int64_t extent, const struct index **with)
 {
 	struct arena *arena = b->loops->arena;
-	if (!count || !scheduled(count)->whole || !ends_by_lanes(b->loops->target))
-		return NULL;
-	const struct expr *many = building_whole(b, expr_load(arena, count, NULL), with);
+	const struct expr *many = expr_cast(arena, DTYPE_I64, building_whole(b, expr_load(arena, count, NULL), with));
 	if (index_is_constant(from, &(int64_t){ 0 }) && !from->constant)
 		return index_value(arena, many, 0, extent);
 	const struct index *end = index_value(arena, many, 0, INT32_MAX);
-	end = index_add(arena, end, index_scale(arena, index_substitute(arena, from, with), -1));
+	end = index_add(arena, end, index_scale(arena, from, -1));
 	return index_value(arena, expr_index(arena, end), 0, extent);
+}
+
+/* Where terms, or elements, end by whole lanes; NULL: all are there. */
+static const struct index *end_of(struct building *b, struct definition *count, const struct index *from,
+        int64_t extent, const struct index **with)
+{
+	return !count || !scheduled(count)->whole || !ends_by_lanes(b->loops->target)
+	        ? NULL
+	        : building_there(b, count, index_substitute(b->loops->arena, from, with), extent, with);
 }
 
 static const struct index *end_of_terms(struct building *b, const struct definition *d, const struct index **with)

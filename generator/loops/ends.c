@@ -262,4 +262,7 @@ void loops_end(struct loops *loops)
 	loops->body = there.front;
 }
 
-bool loops_end_exactly(const struct loops *loops) { return loops->count && loops->ends_by % loops->ends_per == 0; }
+bool loops_end_exactly(const struct loops *loops)
+{
+	return loops->count && (loops->rows_end || loops->ends_by % loops->ends_per == 0);
+}

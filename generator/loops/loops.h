@@ -122,6 +122,7 @@ struct loops {
 	const struct definition *count;  /* of the outermost loop of the blocks, where its extent is a bound: there are
 	                                    (count * ends_by + ends_per - 1) / ends_per blocks; NULL: all */
 	int64_t most, ends_by, ends_per; /* most: the bound */
+	bool rows_end;                   /* the last block's rows beside each other end there, too */
 	const char *blocks_of;           /* "b": what a block is, for comments */
 	const char *tile;                /* what unroll.c and vectorise.c did, for comments */
 	struct symbols *symbols;         /* symbols.c; NULL: every number stands as it is */

@@ -21,7 +21,7 @@ if not shutil.which("cc") or not sys.platform.startswith("linux"):
     print("skipped: no C compiler, or no mmap")
     sys.exit(77)
 
-MOST = 9
+MOST = 16       # as many rows as lanes
 random = np.random.default_rng(1)
 
 
@@ -44,6 +44,11 @@ OPS = (("transposed", (64, 64), (64, 64), "{y} = Transpose <perm = [0,2,1]> ({x}
        ("pointwise_odd", (17, 15, 13), (33, 15, 13), "{y} = Conv ({x}, w2)", (("w2", 33, 17, 1, 1),), True),
        ("strided", (17, 15, 13), (16, 8, 7), "{y} = Conv <pads = [1,1,1,1], strides = [2,2]> ({x}, w3)", (("w3", 16, 17, 3, 3),), True),
        ("depthwise", (17, 30, 31), (17, 30, 31), "{y} = Conv <pads = [1,1,1,1], group = 17> ({x}, w4)", (("w4", 17, 1, 3, 3),), True),
+       ("summed", (64,), (64,), "{f} = Constant <value = int64 {{1}}> ()  {y} = CumSum ({x}, {f})", (), True),   # rows beside each other, or one by one
+       ("columns", (7, 33), (7, 33), "{f} = Constant <value = int64 {{1}}> ()  {y} = CumSum <exclusive = 1, reverse = 1> ({x}, {f})", (), True),
+       ("best", (50,), (3,), "{f} = Constant <value = int64[1] {{3}}> ()  {y}, {f}p = TopK <axis = 1> ({x}, {f})", (), True),
+       ("best_columns", (8, 33), (3, 33), "{f} = Constant <value = int64[1] {{3}}> ()  {y}, {f}p = TopK <axis = 1> ({x}, {f})", (), True),
+       ("sorted", (1500,), (200,), "{f} = Constant <value = int64[1] {{200}}> ()  {y}, {f}p = TopK <axis = 1> ({x}, {f})", (), True),
        ("product", (64,), (32,), "{y} = MatMul ({x}, w5)", (("w5", 64, 32),), False),      # rows of its tiles go on behind the count
        ("headed", (17, 14, 14), (10,), "{f} = Conv ({x}, w6)  {f}m = GlobalAveragePool ({f})  {f}r = Flatten ({f}m)  {y} = MatMul ({f}r, w7)", (("w6", 32, 17, 1, 1), ("w7", 32, 10)), True),
        ("both", (64,), (32,), "{f} = Neg ({x})  {y} = MatMul ({f}, w5)", (), True))
