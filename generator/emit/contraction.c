@@ -251,6 +251,11 @@ static struct value transposed_store_value(struct printing *p)
 	value_set_int(transposed_store, "columns", c->extents[c->column]);
 	value_set_int(transposed_store, "apart", index_factor(c->out_at, c->column));
 	value_set_string(transposed_store, "to", to);
+	value_set_string(transposed_store, "c", dtypes[c->result->type].c);
+	value_set_string(transposed_store, "word",
+	        c->result->type == DTYPE_F32
+	                ? "vec_transpose"
+	                : arena_printf(p->arena, "ivec_transpose_i%d", dtypes[c->result->type].bits));
 	return transposed_store;
 }
 

@@ -182,7 +182,8 @@ static int64_t stored_at_once(struct printing *p)
 	const struct expr *of;
 	return fours_of(p, 0, 0) ? 4
 	        : target->lanes > 1 && !target->lanes_are_threads && dtypes[c->result->type].bits == 8
-	                && index_factor(c->out_at, c->column) == 1 && rounding_bounds(&printer, c->value, 0, &of)
+	                && (index_factor(c->out_at, c->column) == 1 || c->transposed_store)
+	                && rounding_bounds(&printer, c->value, 0, &of)
 	        ? 2
 	        : 1;
 }
@@ -205,7 +206,9 @@ static struct value two_of(
 		p->accumulator = sums[i];
 		text[i] = arena_printf(p->arena, "ivec_rounded%s(%s%s)", type, printer_value(&printer, of[i]), bounds);
 	}
-	const char *to = printer_address(&printer, c->result, index_substitute(p->arena, c->out_at, with));
+	const char *to = c->transposed_store
+	        ? transposed_at(p, &printer, row, vec)
+	        : printer_address(&printer, c->result, index_substitute(p->arena, c->out_at, with));
 	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
 	value_dict_set(
 	        result, "store", value_printf(p->arena, "ivec_store_two%s(%s, %s, %s)", type, to, text[0], text[1]));
@@ -478,12 +481,52 @@ static const struct index *pad_at(struct printing *p, const struct index *at, in
 	return index_substitute(p->arena, at, with);
 }
 
-/* {terms: the loops around, when: a tap lies in the pads for all rows, w, next: floats of its terms} */
+static struct value add_part(struct arena *arena, struct value parts, int64_t first, int64_t end)
+{
+	struct value part = value_dict(arena);
+	value_set_int(part, "first", first);
+	value_set_int(part, "end", end);
+	value_list_add(parts, part);
+	return part;
+}
+
+/* Does some tap of some such tile have row - 1 before the place and row behind it? */
+static bool crosses(
+        const struct contraction *c, const struct tile *of, const struct range *pad, int64_t row, int64_t place)
+{
+	const int term = c->column + 1 + contraction_term_of(c, pad);
+	int64_t each = index_factor(pad->at, contraction_row(c)), first, last;
+	for (int64_t tile = 0; tile < pad_tiles(c, pad); tile++) {
+		pad_rows(c, pad, tile, &first, &last);
+		for (int64_t k = 0; k < c->extents[term]; k++) {
+			int64_t at = first + each * row + index_factor(pad->at, term) * k;
+			if (last == first + each * (of->rows - 1) && at >= place && at - each < place)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Taps of which some rows alone lie behind where the pad ends, or before where it begins again. */
+static void add_parts(
+        struct printing *p, struct printer *printer, const struct tile *of, const struct range *pad, struct value parts)
+{
+	for (int end = 0; end < 2; end++)
+		for (int64_t row = 1, place = end ? pad->to : pad->from; row < of->rows; row++)
+			if (crosses(p->c, of, pad, row, place))
+				value_set_string(add_part(p->arena, parts, end ? 0 : row, end ? row : of->rows), "when",
+				        arena_printf(p->arena, "%s < %" PRId64 " && %s >= %" PRId64,
+				                printer_index(printer, pad_at(p, pad->at, row - 1)), place,
+				                printer_index(printer, pad_at(p, pad->at, row)), place));
+}
+
+/* {terms: the loops around, parts [{when, first, end: the rows of which a tap may lie inside of the image}], w, next: floats
+ * of its terms}: the first part has none. */
 static struct value taps_value(struct printing *p, const struct tile *of, int unroll)
 {
 	const struct contraction *c = p->c;
 	struct printer printer = contraction_printer(p, NULL);
-	struct value taps = value_dict(p->arena);
+	struct value taps = value_dict(p->arena), parts = value_list(p->arena), all = add_part(p->arena, parts, 0, 0);
 	int64_t terms = 1;
 	struct text when;
 	if (!c->taps)
@@ -492,18 +535,19 @@ static struct value taps_value(struct printing *p, const struct tile *of, int un
 	text_init(&when, p->emit->build);
 	for (int i = 0; i < c->pad_count; i++) {
 		const struct range *pad = &c->arranged_pads[i];
-		bool runs = false;
-		for (int t = 0; t < c->taps; t++)
-			runs |= index_uses(pad->at, c->column + 1 + t);
-		if (runs)
-			text_printf(&when, "%s%s < %" PRId64 " || %s >= %" PRId64, when.count ? " || " : "",
-			        printer_index(&printer, pad_at(p, pad->at, of->rows - 1)), pad->from,
-			        printer_index(&printer, pad_at(p, pad->at, 0)), pad->to);
+		if (contraction_term_of(c, pad) < 0)
+			continue;
+		text_printf(&when, "%s%s < %" PRId64 " || %s >= %" PRId64, when.count ? " || " : "",
+		        printer_index(&printer, pad_at(p, pad->at, of->rows - 1)), pad->from,
+		        printer_index(&printer, pad_at(p, pad->at, 0)), pad->to);
+		if (c->taps_of_rows && contraction_row(c) >= 0 && index_uses(pad->at, contraction_row(c)))
+			add_parts(p, &printer, of, pad, parts);
 	}
 	for (int t = c->taps; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
+	value_dict_set(all, "when", value_copy(p->arena, when.at, when.count));
 	value_set_int(taps, "terms", c->taps);
-	value_dict_set(taps, "when", value_copy(p->arena, when.at, when.count));
+	value_dict_set(taps, "parts", parts);
 	value_set_int(taps, "w", terms * of->vecs * p->emit->target->lanes);
 	value_set_int(taps, "next", 16 * c->next_lines * terms / unroll);
 	text_release(&when);
@@ -604,7 +648,7 @@ static void thread_arguments(struct printing *p, struct text *a, struct text *b)
 			continue;
 		}
 		if (c->transposed_store && param->written) {
-			text_adds(a, ", float *restrict transposed_store");
+			text_printf(a, ", %s *restrict transposed_store", dtypes[c->result->type].c);
 			text_printf(b, ", transposed_store + %" PRId64 " * (%s - begin)",
 			        contraction_transposed_width(p), contraction_transposed_row(p, "block"));
 			continue;

@@ -283,7 +283,6 @@ static struct operand add_into(struct tiling *t)
 	const char *name = arena_printf(t->b->arena, "m_scatter%d", dtypes[c->result->type].bits / 8);
 	set(transposed_store, "at", blocks_scratch(t->b, (bits + 31) / 32, NULL));
 	set(transposed_store, "scatter", transposed ? "" : name);
-	set(transposed_store, "c", dtypes[c->result->type].c);
 	blocks_uses(t->b, transposed ? "m_transpose" : name, transposed ? "transpose" : "scatter");
 	return (struct operand){ arena_printf(t->b->arena, "transposed_store + %" PRId64 " * (%s - begin)", width,
 		                         value_dict_get(transposed_store, "row").bytes),

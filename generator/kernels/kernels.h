@@ -532,7 +532,8 @@ struct contraction {
 	} codes;
 	bool bytes; /* packed dwords of two terms of 16 bits are bytes: two of them share one, bytes 0 and 2, 1 and 3 */
 	int taps;   /* tiles leave out what lies in the pads, of so many outer terms; 0: nothing */
-	bool quads; /* four dwords of a column, and of a, lie side by side: a step takes them all */
+	bool taps_of_rows; /* of some rows of a tile, too */
+	bool quads;        /* four dwords of a column, and of a, lie side by side: a step takes them all */
 
 	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
 	struct pool {
@@ -592,6 +593,9 @@ int64_t contraction_extent(const struct contraction *, int term); /* of one k bl
 bool packs_group_of_a(const struct contraction *);                /* those of a group's blocks, each of all k blocks */
 bool packs_rows_of_a(const struct contraction *);                 /* … as one: that of all blocks of a row */
 int64_t packed_a_rows(const struct contraction *);                /* rows that packed a serves */
+/* The term along which a pad runs; -1: none. */
+int contraction_term_of(const struct contraction *, const struct range *pad);
+
 /* Tiles along a pad; the first and the last row of one of them there, at the first taps. */
 int64_t pad_tiles(const struct contraction *, const struct range *pad);
 void pad_rows(const struct contraction *, const struct range *pad, int64_t tile, int64_t *first, int64_t *last);

@@ -340,16 +340,16 @@ static int64_t k_block_rows(
 static void choose_transposed_store(const struct lowered *lowered, struct contraction *c)
 {
 	const struct target *target = lowered->target;
-	int64_t lanes = target->lanes, width = c->tile_vecs * lanes,
+	int64_t lanes = target->lanes, width = c->tile_vecs * lanes, bits = dtypes[c->result->type].bits,
 	        most = near_bytes(
 	                       target, c->b_mode == B_GATHERED ? NEAR_transposed_store_packed : NEAR_transposed_store)
-	        / 4;
+	        * 8 / bits;
 	int64_t blocks = most / (width * c->tile_rows),
 	        least = ceil_div(lanes, c->tile_rows > 1 ? c->tile_rows - 1 : 1);
-	if (lanes < 4 || !has_caches(target) || c->split_panels || c->result->type != DTYPE_F32
+	if (lanes < 4 || !has_caches(target) || c->split_panels || (c->result->type != DTYPE_F32 && bits > 16)
 	        || c->extents[c->column] < lanes || !find_span(c) || c->span < least || blocks < least)
 		return;
-	c->transposed_store = blocks * c->tile_rows;
+	c->transposed_store = (blocks < c->span ? blocks : c->span) * c->tile_rows;
 }
 
 /* Of the counts those that end a loop of the nest: over batches, rows, panels and the outermost terms. */

@@ -42,7 +42,7 @@ void conv_int8_k0_map(const unsigned char *restrict x0, const unsigned char *res
 	}
 }
 
-static NOINLINE void conv_int8_k1_convolution_6x8(const int *restrict a, const int *restrict w, const float *restrict w2, const float *restrict w3, const int *restrict w4, const float *restrict w5, const float *restrict w6, unsigned char *restrict y, long i0, long i1, long c)
+static NOINLINE void conv_int8_k1_convolution_6x8(const int *restrict a, const int *restrict w, const float *restrict w2, const float *restrict w3, const int *restrict w4, const float *restrict w5, const float *restrict w6, unsigned char *restrict transposed_store, long c)
 {
 	ivec s0_0 = ivec_set(0);
 	ivec s1_0 = ivec_set(0);
@@ -93,7 +93,7 @@ static NOINLINE void conv_int8_k1_convolution_6x8(const int *restrict a, const i
 	for (long r = 0; r < 6; r++) {
 		{
 			const long v = 0;
-			ivec_scatter_u8(y + 6 * i0 + i1 + 36 * c + r + 288 * v, 36, ivec_of_vec(k_min(vec_set(w2[0]), k_max(vec_set(w3[0]), k_round(vec_from_int(i32_add(ivec_load(sums + 8 * r + 8 * v), ivec_load(w4 + c + 8 * v))) * vec_set(w5[0])) + vec_set(w6[0]))), 0.f, 255.f));
+			ivec_store_u8(transposed_store + 8 * r + 8 * v, ivec_of_vec(k_min(vec_set(w2[0]), k_max(vec_set(w3[0]), k_round(vec_from_int(i32_add(ivec_load(sums + 8 * r + 8 * v), ivec_load(w4 + c + 8 * v))) * vec_set(w5[0])) + vec_set(w6[0]))), 0.f, 255.f));
 		}
 	}
 }
@@ -110,15 +110,36 @@ static NOINLINE void conv_int8_k1_convolution_6x8(const int *restrict a, const i
  */
 void conv_int8_k1_convolution(const int *restrict x0, const int *restrict w1, const float *restrict w2, const float *restrict w3, const int *restrict w4, const float *restrict w5, const float *restrict w6, unsigned char *restrict y, long from, long to)
 {
+	unsigned char transposed_store[288] ALIGNED(32);
+	for (long first = from, last; first < to; first = last) {
+		last = first + 6 < to ? first + 6 : to;
+		const long begin = 6 * first;
 	{
 		const long c = 0;
-		for (long block = from; block < to; block++) {
+		for (long block = first; block < last; block++) {
 			const long i0 = block;
 			const long i1 = 0;
 			const int *a = x0 + 8 * i0 + i1;
 			const int *w = w1 + 18 * c;
-			conv_int8_k1_convolution_6x8(a, w, w2, w3, w4, w5, w6, y, i0, i1, c);
+			conv_int8_k1_convolution_6x8(a, w, w2, w3, w4, w5, w6, transposed_store + 8 * (6 * block - begin), c);
 		}
+		{
+			const long count = 6 * last - begin, there = 8 - c < 8 ? 8 - c : 8;
+			if (count < LANES || there < LANES) {
+				for (long q = 0; q < there; q++)
+					for (long m = 0; m < count; m++)
+						(y + 36 * c + begin)[36 * q + m] = transposed_store[8 * m + q];
+			} else {
+				for (long square = 0; square < there; square += LANES) {
+					const long q = square + LANES <= there ? square : there - LANES;
+					for (long row = 0; row < count; row += LANES) {
+						const long m = row + LANES <= count ? row : count - LANES;
+						ivec_transpose_i8(y + 36 * c + begin + 36 * q + m, 36, transposed_store + 8 * m + q, 8);
+					}
+				}
+			}
+		}
+	}
 	}
 }
 

@@ -226,9 +226,9 @@ def by_words(program, folder):
     if "ivec_store_two_u8(" not in beside or "i32_sub(ivec_rounded(" in beside:
         print("bytes of two vectors that lie side by side are not stored at once, or a byte is rounded and then less its zero point")
         return False
-    right = "ivec_dot8u(" in source and "ivec_rounded(" in source and "k_round(" not in source
+    right = "ivec_dot8u(" in source and "ivec_store_two_i8(transposed_store" in source and "k_round(" not in source
     if not right:
-        print("bytes that are shifted, padded and have a bias are not multiplied as words of four, or not rounded in one step")
+        print("bytes that are shifted, padded and have a bias are not multiplied as words of four, or not rounded in one step and turned in squares")
     return right
 
 
