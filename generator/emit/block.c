@@ -3,7 +3,7 @@
 #include "emit/contraction.h"
 #include <inttypes.h>
 
-enum { QUAD = 4, COPY_BYTES = 16 };
+enum { QUAD = 4, COPY_BYTES = 16, CODES_UNROLL = 64 };
 
 /* Where neighbours of `along` are neighbours in memory, four by four: every other step is a multiple of four. */
 static bool in_quads(const struct contraction *c, const struct definition *of, const struct index *at, int along)
@@ -58,7 +58,8 @@ int block_b_step(const struct printing *p) { return b_step(p->c, p->emit->target
 static int64_t stage_floats(const struct contraction *c, int lanes)
 {
 	return (int64_t)c->warps * c->tile_rows * block_a_step(c)
-	        + (int64_t)c->depth * b_step(c, lanes) * (int64_t)dtype_bytes(c->b->type, 1) / 4;
+	        + (c->codes.bits ? codes_chunk(c) * b_step(c, lanes)
+	                         : (int64_t)c->depth * b_step(c, lanes) * (int64_t)dtype_bytes(c->b->type, 1) / 4);
 }
 
 int64_t block_dynamic(const struct target *target, const struct contraction *c)
@@ -107,6 +108,24 @@ static struct value a_value(struct printing *p, struct printer *printer)
 	return a;
 }
 
+/* {chunk: rows of words of a chunk, rows: in all, alike: terms that share a scale, block: rows of those, head: of
+ * scales and zero points, each: terms of a word} */
+static struct value codes_value(struct printing *p)
+{
+	const struct contraction *c = p->c;
+	if (!c->codes.bits)
+		return value_none();
+	struct value codes = value_dict(p->arena);
+	int64_t words = codes_words(c), blocks = c->terms > 1 ? c->extents[c->column + 1] : 1;
+	value_set_int(codes, "chunk", codes_chunk(c));
+	value_set_int(codes, "rows", words);
+	value_set_int(codes, "alike", codes_alike(c));
+	value_set_int(codes, "block", words / blocks);
+	value_set_int(codes, "head", 1 + c->codes.zeros);
+	value_set_int(codes, "each", 32 / c->codes.bits);
+	return codes;
+}
+
 static struct value b_value(struct printing *p, struct printer *printer)
 {
 	const struct contraction *c = p->c;
@@ -118,8 +137,12 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
 	value_set_int(b, "columns", c->extents[c->column]);
 	value_set_bool(b, "packed", packed);
-	value_set_string(b, "element", c->wide ? dtypes[c->b->type].c : "float");
-	value_set_int(b, "each", packed ? COPY_BYTES / (int64_t)dtype_bytes(c->b->type, 1) : quads ? QUAD : 1);
+	value_set_string(b, "element", c->wide ? contraction_element_of_b(c) : "float");
+	value_set_int(b, "each",
+	        packed && !c->codes.bits ? COPY_BYTES / (int64_t)dtype_bytes(c->b->type, 1)
+	                : quads          ? QUAD
+	                                 : 1);
+	value_dict_set(b, "codes", codes_value(p));
 	value_set_bool(b, "by_terms", b_transposed(c) && index_factor(c->b_at, c->column + c->terms) == 1);
 	value_set_int(b, "step", block_b_step(p));
 	value_dict_set(b, "from",
@@ -185,6 +208,7 @@ struct value block_value(struct printing *p, struct printer *printer)
 	        product_is_matrix(c->product)              ? c->depth / c->product->together
 	                : c->tile_rows * c->tile_vecs > 32 ? 1
 	                : c->tile_rows * c->tile_vecs > 8  ? 2
+	                : codes_in_tile(c)                 ? CODES_UNROLL * c->codes.bits / 32
 	                : c->tile_rows * c->tile_vecs < 3  ? c->depth / BLOCK_UNROLL
 	                                                   : 8);
 	value_set_int(block, "stage", stage);

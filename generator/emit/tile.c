@@ -327,7 +327,9 @@ static struct value call_a(struct template_call *call)
 	const struct contraction *c = p->c;
 	int64_t r = call_int(call, 0, 0), u = call_int(call, 1, 0), constant = 0;
 	if (c->warps)
-		return value_printf(p->arena, product_is_matrix(c->product) ? "a + k + %" PRId64 : "a[k + %" PRId64 "]",
+		return value_printf(p->arena,
+		        product_is_matrix(c->product) ? "a + %s + %" PRId64 : "a[%s + %" PRId64 "]",
+		        codes_in_groups(c) ? arena_printf(p->arena, "%" PRId64 " * group + k", codes_alike(c)) : "k",
 		        r * block_a_step(c) + u);
 	struct text text;
 	text_init(&text, p->emit->build);
@@ -358,15 +360,14 @@ static struct value call_a(struct template_call *call)
 const char *contraction_code(const struct printing *p, int64_t v, int64_t u)
 {
 	const struct codes *codes = &p->c->codes;
-	const int64_t by =
-	        codes->exponent ? 32 - (u + 1) * codes->bits : u * codes->bits; /* a float is the upper byte */
-	const char *moved = arena_printf(p->arena, by ? "codes%" PRId64 " %s %" PRId64 : "codes%" PRId64, v,
-	                   codes->exponent ? "<<" : ">>", by),
-	           *value = codes->exponent ? arena_printf(p->arena, "vec_of_float8_%d(%s)", codes->exponent, moved)
-	        : codes->zeros
-	        ? arena_printf(p->arena, "(vec_over_code%d(%s) - zero%" PRId64 ")", codes->bits, moved, v)
-	        : arena_printf(p->arena, "vec_of_code%d(%s, %" PRId64 ".f)", codes->bits, moved, codes->zero);
-	return arena_printf(p->arena, "%s * scale%" PRId64, value, v);
+	const char *word = codes->exponent
+	        ? arena_printf(p->arena, "float8_%d", codes->exponent)
+	        : arena_printf(p->arena, "code%d%s", codes->bits, codes->zeros ? "_zeros" : ""),
+	           *less = codes->exponent ? ""
+	        : codes->zeros             ? arena_printf(p->arena, ", zero%" PRId64, v)
+	                                   : arena_printf(p->arena, ", %" PRId64 ".f", codes->zero);
+	return arena_printf(p->arena, "vec_of_%s(codes%" PRId64 ", %" PRId64 "%s) * scale%" PRId64, word, v,
+	        u * codes->bits, less, v);
 }
 
 /* What a thread reads of a packed b: neighbours of 16 bits in pairs. */
@@ -392,6 +393,8 @@ static struct value call_b(struct template_call *call)
 	        at = (u * user->tile->vecs + v) * lanes;
 	if (c->warps && product_is_matrix(c->product))
 		return value_printf(p->arena, "w + %d * k + %" PRId64, block_b_step(p), v * c->product->n);
+	if (codes_in_tile(c))
+		return value_string(contraction_code(p, v, u));
 	if (c->wide && p->emit->target->lanes_are_threads)
 		return value_string(wide_text(p->arena, c->b->type, element_of_lane(p, user->tile, v, u)));
 	if (c->interleaved)
@@ -399,8 +402,6 @@ static struct value call_b(struct template_call *call)
 	if (c->warps)
 		return value_printf(p->arena, "vec_load(w + %d * k + %" PRId64 ")", block_b_step(p),
 		        u * block_b_step(p) + v * lanes);
-	if (codes_in_tile(c))
-		return value_string(contraction_code(p, v, u));
 	if (product_is_matrix(c->product))
 		return v ? value_printf(p->arena, "w + %" PRId64, v * c->product->n * matrix_together(c))
 		         : value_string("w");
@@ -707,15 +708,33 @@ void tile_arguments(struct printing *p, const char **params, const char **argume
 }
 
 /* The terms of a tile in a block: chunks, and those of one. */
+static void add_loop(struct printing *p, struct value list, const char *name, struct value extent)
+{
+	struct value loop = value_dict(p->arena);
+	value_set_string(loop, "name", name);
+	value_dict_set(loop, "extent", extent);
+	value_list_add(list, loop);
+}
+/* Of a chunk's `each`, of which there are `all`. */
+static struct value left_in_chunk(struct printing *p, int64_t all, int64_t each)
+{
+	return all % each ? value_printf(p->arena,
+	               "(%" PRId64 " * chunk + %" PRId64 " < %" PRId64 " ? %" PRId64 " : %" PRId64 ")", each, each, all,
+	               each, all % each)
+	                  : value_int(each);
+}
+/* Codes end with the last term, where others go on to the chunk's end; groups of terms that share a scale are a loop. */
 static struct value block_terms(struct printing *p, int64_t terms)
 {
-	struct value list = value_list(p->arena), chunk = value_dict(p->arena), k = value_dict(p->arena);
-	value_set_string(chunk, "name", "chunk");
-	value_set_int(chunk, "extent", (terms + p->c->depth - 1) / p->c->depth);
-	value_set_string(k, "name", "k");
-	value_set_int(k, "extent", p->c->depth);
-	value_list_add(list, chunk);
-	value_list_add(list, k);
+	const struct contraction *c = p->c;
+	struct value list = value_list(p->arena);
+	int64_t alike = codes_alike(c), depth = c->depth;
+	add_loop(p, list, "chunk", value_int((terms + depth - 1) / depth));
+	if (codes_in_groups(c)) {
+		add_loop(p, list, "group", left_in_chunk(p, terms / alike, depth / alike));
+		depth = terms = alike;
+	}
+	add_loop(p, list, "k", codes_in_tile(c) ? left_in_chunk(p, terms, depth) : value_int(depth));
 	return list;
 }
 
@@ -740,8 +759,10 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	const struct contraction *c = p->c;
 	struct arena *arena = p->arena;
 	struct value tile = value_dict(arena);
-	int unroll = c->warps && !product_is_matrix(c->product) ? BLOCK_UNROLL
-	                                                        : contraction_steps(c, p->emit->target, of->rows);
+	int unroll = c->warps && !product_is_matrix(c->product) && !codes_in_tile(c)
+	        ? BLOCK_UNROLL
+	        : contraction_steps(c, p->emit->target, of->rows);
+	int64_t width = c->warps ? block_b_step(p) : of->vecs * p->emit->target->lanes;
 	struct tile_user *user = arena_new(arena, struct tile_user);
 	*user = (struct tile_user){ arena_new(arena, struct printing), of };
 	*user->p = *p;
@@ -755,10 +776,11 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_dict_set(
 	        tile, "terms", c->warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
 	value_set_int(tile, "step",
-	        c->b_mode == B_DIRECT || c->warps ? 0
-	                : c->codes.bits           ? of->vecs * p->emit->target->lanes
-	                                          : unroll * of->vecs * p->emit->target->lanes / (c->bytes ? 2 : 1));
+	        c->codes.bits                               ? width
+	                : c->b_mode == B_DIRECT || c->warps ? 0
+	                                                    : unroll * width / (c->bytes ? 2 : 1));
 	value_set_bool(tile, "codes", codes_in_tile(c));
+	value_set_int(tile, "width", width);
 	value_set_int(tile, "ahead", c->ahead / 4);
 	value_set_bool(tile, "zeros", c->codes.zeros);
 	value_set_bool(tile, "bytes", c->bytes);

@@ -35,7 +35,8 @@ enum {
 	FILL = 1500,
 	SHARED_BYTES = 160 << 10,
 	COPY_INSTRUCTIONS = 8,
-	WARPS_RESIDENT = 16
+	WARPS_RESIDENT = 16,
+	DEEPER = 4
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -43,8 +44,12 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* Warps that multiply in a cycle. */
 static double rate_of(const struct target *target) { return (double)target->gpu->fmas / target->lanes; }
 
-/* Bytes of an element of b: some weights are widened behind shared memory. */
-static int b_bytes(const struct contraction *c) { return c->widened ? 2 : 4; }
+/* Bytes of an element of b in a chunk: some weights are widened behind shared memory, by a shift and a few words. */
+static double b_bytes(const struct contraction *c)
+{
+	return c->codes.bits ? 4.0 * (double)codes_chunk(c) / c->depth : c->widened ? 2 : 4;
+}
+enum { CODE_WORDS = 3, CODES_SUMS = 32 };
 
 /* Whole bytes of L2 in a cycle, for each multiprocessor. */
 static double l2_of(const struct gpu_facts *gpu)
@@ -59,14 +64,16 @@ struct issued {
 };
 static struct issued issued_of(const struct target *target, const struct contraction *c)
 {
-	double r = c->tile_rows, v = c->tile_vecs;
+	double r = c->tile_rows, v = c->tile_vecs, loads = c->codes.bits ? v * c->codes.bits / 32 : v,
+	       issue = loads + r / 4 + (c->codes.bits ? CODE_WORDS * v : 0);
 	const struct product *p = c->product;
 	if (p->parts != MATRIX_FRAGMENTS)
-		return (struct issued){ r * v / rate_of(target) + (v + r / 4) / 4, r * v + v + r / 4, v + r / 2,
+		return (struct issued){ r * v / rate_of(target) + issue / 4, r * v + issue, loads + r / 2,
 			COPY_INSTRUCTIONS };
 	double parts = r / p->m, columns = v * target->lanes / p->n, terms = p->together,
-	       sums = 4 * r * v * target->lanes / target->gpu->dot8s, loads = (parts + 2 * columns) / terms,
-	       issue = (parts * columns / terms + loads) / 4;
+	       sums = 4 * r * v * target->lanes / target->gpu->dot8s;
+	loads = (parts + 2 * columns) / terms;
+	issue = (parts * columns / terms + loads) / 4;
 	return (struct issued){ sums > issue ? sums : issue, 4 * sums + loads + LOAD_WAIT + VECTOR_WAIT * v,
 		(4 * parts + 2 * columns) / terms, (double)COPY_INSTRUCTIONS / 4 };
 }
@@ -84,7 +91,8 @@ static struct reckoned block_cycles(const struct target *target, int64_t rows, i
 	double each = (double)ceil_div((int64_t)blocks, gpu->processors),
 	       rounds = (double)ceil_div((int64_t)each, (int64_t)resident);
 	struct issued one = issued_of(target, c);
-	double requests = w * one.requests, copies = (w * r / target->lanes + v) * one.copy / 4,
+	double requests = w * one.requests,
+	       copies = (w * r / target->lanes + (c->codes.bits ? v * b_bytes(c) / 4 : v)) * one.copy / 4,
 	       alone = one.alone + 4 * copies / w, latency = (double)LATENCY / (c->stages - 1) / c->depth;
 	struct reckoned terms_of[] = { { each * (w * one.cycles + copies), "multiply-adds and what is issued beside" },
 		{ each * (requests + copies), "shared memory" }, { rounds * alone, "what one warp issues" },
@@ -100,11 +108,12 @@ static struct reckoned block_cycles(const struct target *target, int64_t rows, i
 static double warp_cycles(const struct target *target, int64_t rows, int64_t vecs, double others, double terms,
         const struct contraction *c)
 {
-	double r = c->tile_rows, v = c->tile_vecs,
+	double r = c->tile_rows, v = c->tile_vecs, bytes = c->codes.bits ? c->codes.bits / 8.0 : 4,
 	       tiles = (double)(ceil_div(rows, c->tile_rows) * ceil_div(vecs, c->tile_vecs)) * others;
-	double each = (double)ceil_div((int64_t)tiles, target->gpu->processors), sums = r * v / rate_of(target),
+	double each = (double)ceil_div((int64_t)tiles, target->gpu->processors),
+	       sums = r * v / rate_of(target) + (c->codes.bits ? CODE_WORDS * v / 4 : 0),
 	       step = r + v > sums ? r + v : sums;
-	double stream = v * target->lanes * 4 / l2_of(target->gpu);
+	double stream = v * target->lanes * bytes / l2_of(target->gpu);
 	step = stream > step ? stream : step;
 	double busy = each * step, wait = (double)ceil_div((int64_t)each, 2 * WARPS_RESIDENT) * WAIT;
 	return (busy > wait ? busy : wait) * terms + FILL;
@@ -114,7 +123,7 @@ int64_t block_stage_floats(const struct contraction *c, int lanes)
 {
 	return c->stages
 	        * ((int64_t)c->warps * c->tile_rows * (c->depth + 4)
-	                + (int64_t)c->depth * (c->tile_vecs * lanes + 2) * b_bytes(c) / 4);
+	                + (int64_t)(c->depth * (c->tile_vecs * lanes + 2) * b_bytes(c) / 4));
 }
 
 static const struct size {
@@ -159,10 +168,14 @@ static bool block_of(
 	if (!size->rows && p->rows > FEW_ROWS)
 		return false;
 	as->warps = size->warps;
-	as->depth = size->depth * (size->rows > 2 ? 1 : 4 / b_bytes(as)); /* as many bytes of weights on their way */
+	as->depth = size->depth;
+	if (size->rows <= 2) /* as many bytes of weights on their way */
+		as->depth *= as->codes.bits ? DEEPER : 4 / b_bytes(as);
 	as->stages = size->stages;
 	as->tile_rows = size->rows ? size->rows : (int)ceil_div(p->rows, as->warps);
 	as->tile_vecs = size->vecs < p->vecs ? size->vecs : (int)p->vecs;
+	if (as->codes.bits && (!codes_chunk(as) || as->tile_rows * as->tile_vecs > CODES_SUMS))
+		return false;
 	if (4 * block_stage_floats(as, target->lanes) > target->gpu->block_bytes)
 		return false;
 	as->reckoned = block_cycles(target, p->rows, p->vecs, p->batches, p->terms, as);
@@ -243,6 +256,10 @@ static bool choose_size(const struct target *target, struct contraction *c, int 
 	if (target->block_warps) {
 		c->warps = target->block_warps;
 		c->depth = sizes[0].depth;
+		if (c->codes.bits && !codes_chunk(c)) {
+			c->warps = 0;
+			return false;
+		}
 		c->stages = sizes[0].stages;
 		c->tile_vecs = sizes[0].vecs < p.vecs ? sizes[0].vecs : (int)p.vecs;
 		c->tile_rows =
@@ -254,7 +271,9 @@ static bool choose_size(const struct target *target, struct contraction *c, int 
 	bool always = product_is_matrix(c->product) && c->root->type == DTYPE_F32;
 	int64_t inner = c->rows ? c->extents[c->column - 1] : 1;
 	double apart = warp_cycles(target, inner, p.vecs, p.batches * (double)(p.rows / inner), p.terms, c),
-	       least = always ? INFINITY : 0.75 * apart;
+	       least = always   ? INFINITY
+	        : c->codes.bits ? apart
+	                        : 0.75 * apart;
 	struct contraction best = *c, as = *c;
 	const struct size *size;
 	for (size_t i = 0; (size = size_at(c, i)); i++)

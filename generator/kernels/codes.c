@@ -199,10 +199,28 @@ void codes_choose(struct contraction *c)
 	c->codes.zero = zero < 0 ? 0 : zero;
 }
 
-int64_t codes_words(const struct contraction *c)
+int64_t codes_alike(const struct contraction *c) { return c->extents[c->column + c->terms]; }
+
+static int64_t code_blocks(const struct contraction *c) { return c->terms > 1 ? c->extents[c->column + 1] : 1; }
+
+static int64_t words_of(const struct contraction *c, int64_t terms)
 {
-	int64_t alike = c->extents[c->column + c->terms], blocks = c->terms > 1 ? c->extents[c->column + 1] : 1;
-	return blocks * (1 + c->codes.zeros + alike * c->codes.bits / 32);
+	return 1 + c->codes.zeros + terms * c->codes.bits / 32;
+}
+
+int64_t codes_words(const struct contraction *c) { return code_blocks(c) * words_of(c, codes_alike(c)); }
+
+bool codes_in_groups(const struct contraction *c)
+{
+	return c->codes.bits && code_blocks(c) > 1 && codes_alike(c) < c->depth;
+}
+
+int64_t codes_chunk(const struct contraction *c)
+{
+	int64_t alike = codes_alike(c), depth = c->depth;
+	if (depth * c->codes.bits % 32 || (code_blocks(c) > 1 && alike % depth && depth % alike))
+		return 0;
+	return codes_in_groups(c) ? depth / alike * words_of(c, alike) : words_of(c, depth);
 }
 
 struct code_packing {
@@ -261,7 +279,7 @@ static size_t fill_codes(const struct constant_item *item, int64_t piece, void *
 	if (rest)
 		return 0;
 	int64_t first = vecs * at / c->panels * p->lanes, width = vecs * (at + 1) / c->panels * p->lanes - first,
-	        blocks = c->terms > 1 ? c->extents[c->column + 1] : 1;
+	        blocks = code_blocks(c);
 	if (!out)
 		return (size_t)(words * width) * 4;
 	struct code_loads l;

@@ -580,8 +580,11 @@ const struct expr *codes_widened(const struct definition *sum, const struct expr
 bool codes_split(const struct program *, struct definition *sum, int factor);
 /* Whether tiles widen codes while they read them. */
 static inline bool codes_in_tile(const struct contraction *c) { return c->codes.bits && !c->codes.apart; }
-void codes_choose(struct contraction *);         /* of a contraction whose b is widened: its `codes` */
-int64_t codes_words(const struct contraction *); /* of 32 bits that the terms of a column take */
+void codes_choose(struct contraction *);          /* of a contraction whose b is widened: its `codes` */
+int64_t codes_alike(const struct contraction *);  /* terms that share a scale */
+bool codes_in_groups(const struct contraction *); /* a block's chunk has several such */
+int64_t codes_words(const struct contraction *);  /* of 32 bits that the terms of a column take … */
+int64_t codes_chunk(const struct contraction *);  /* … and those of a block's chunk; 0: it has no whole ones */
 struct definition *codes_pack(struct lowered *, const struct contraction *, int64_t columns);
 struct definition *contraction_count(
         const struct contraction *, int v);              /* where the root's variable v ends; NULL: at its extent */

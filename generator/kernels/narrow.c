@@ -154,9 +154,8 @@ static bool reads_narrow(struct program *program, const struct target *target, s
 	factor[f] = expr_substitute(program->arena, body, factor[f]->at);
 	sum->body = expr_scalar(program->arena, SCALAR_mul, factor[0], factor[1], NULL);
 	if (product_b(sum) == f
-	        && (!codes_match(factor[f], &codes)         ? contraction_widened(sum, factor[f]) != NULL
-	                        : target->lanes_are_threads ? false /* a GPU's blocks have no text for codes */
-	                                                    : codes_split(program, sum, f)))
+	        && (codes_match(factor[f], &codes) ? codes_split(program, sum, f)
+	                                           : contraction_widened(sum, factor[f]) != NULL))
 		return true;
 	*sum = before;
 	return false;

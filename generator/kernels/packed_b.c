@@ -202,7 +202,7 @@ void packed_b_choose(struct lowered *lowered, struct contraction *c, int64_t row
 	*packing = (struct packing){ c, target->lanes };
 	c->bytes = are_bytes(target, c);
 	c->quads = are_quads(c);
-	c->interleaved = c->warps && !product_is_matrix(c->product) && vecs % c->panels == 0
+	c->interleaved = c->warps && !product_is_matrix(c->product) && !c->codes.bits && vecs % c->panels == 0
 	        && (c->tile_vecs == 2 || c->tile_vecs == 4);
 	/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the
 	 * next kernel begins with, comes while this one is multiplied; a single row streams as fast as memory

@@ -601,7 +601,8 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	if (!product_is_matrix(c->product))
 		choose_lanes(lowered, c);
 	struct tiles_nest n = contraction_nest(c);
-	c->codes.apart = c->codes.bits && n.rows * n.outer >= (c->codes.exponent ? FLOATS_APART : CODES_APART)
+	c->codes.apart = c->codes.bits && !target->lanes_are_threads
+	        && n.rows * n.outer >= (c->codes.exponent ? FLOATS_APART : CODES_APART)
 	        && n.terms * VECS_MOST * target->lanes <= STACK_FLOATS;
 	int64_t columns = n.columns, terms = n.terms, batches = n.batches, outer = n.outer, rows = n.rows,
 	        bytes = product_bytes(c->product);

@@ -88,8 +88,9 @@ def work_of(launch, warps, chunks):
     return 2 * (rows / warps) * (columns / 32) * terms * chunks
 
 
-def rounds_of(main, rest, work, bytes_of_warp):
-    """How often the loop is gone through: by its arithmetic, or, where it has none, by what it moves."""
+def rounds_of(main, rest, work, bytes_of_warp, product):
+    """How often the loop is gone through: by its arithmetic (of a product its multiply-adds: weights are widened besides), or, where it has none, by what it moves."""
+    main, rest = ([one for one in body if not product or sass.kind(one) in PRODUCTS + sass.MEMORY] for body in (main, rest))
     if sass.flops(main):
         return max((work - sass.flops(rest)) / sass.flops(main), 1)
     return max((bytes_of_warp - moved(rest)) / moved(main), 1) if moved(main) else 1
@@ -99,7 +100,7 @@ def predict(facts, listing, launch, warps, chunks, weights, resident, there=1):
     """there: the share of the warps that multiply.  (us, what bounds it), hot and cold: weights in L2, where half of that holds them, and all else in memory; all in memory.  `weights`: bytes."""
     main, beside, rest = parts(listing)
     blocks, size, work = launch["blocks"], launch["bytes"], work_of(launch, warps, chunks)
-    rounds = rounds_of(main, rest, work, size / (blocks * warps))
+    rounds = rounds_of(main, rest, work, size / (blocks * warps), chunks)
     taken = min(work / sass.flops(rest), 1) if sass.flops(rest) and not main else 1       # more arithmetic than a warp has: the branches of others
     each = math.ceil(blocks / facts.processors)                       # blocks of the SM that has most
     both = lambda f, of_rest=taken, of_main=there: f(main) * rounds * of_main + f(beside) * math.ceil(rounds / chunk_of(launch.get("tile", ""), warps, main)) + f(rest) * of_rest

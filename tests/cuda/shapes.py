@@ -21,9 +21,10 @@ except ImportError as missing:
     print("skipped: %s" % missing)
     sys.exit(77)
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
 ATTENTION = "t = Transpose <perm = [0, 1, 3, 2]> (k) s = MatMul(q, t) p = Softmax <axis = -1> (s) y = MatMul(p, v)"
 WIDENED = "v = Cast <to = 1> (w) "                              # of weights that stay as they are stored
+BLOCKS = "v = DequantizeLinear <axis = 0, block_size = %d> (w, s, c) "
 # name: (tile, inputs, constants, dims of the result, nodes).  The tile is what the reckoning says today: each size has to be among them.
 BYTES = {"x": "int8", "w": "int8", "y": "int32", "z": "int8", "v": "int8", "b": "int32"}
 HALVES, FLOAT16, TF32 = ({"math": word} for word in ("bf16", "f16", "tf32"))       # of floats that are integers: every sum is exact, in any order
@@ -104,7 +105,10 @@ SHAPES = {
     "stored_borders": ("64 x 64 x 16", {"x": (515, 330)}, {"w": (330, 810)}, (515, 810), WIDENED + "y = MatMul(x, v)", {"w": "bfloat16"}),
     "stored_batches": ("64 x 64 x 16", {"x": (6, 200, 232)}, {"w": (6, 232, 200)}, (6, 200, 200), WIDENED + "y = MatMul(x, v)", {"w": "float16"}),
     "stored_conv": ("64 x 64 x 16", {"x": (2, 100, 30, 31)}, {"w": (130, 100, 5, 5), "b": (130,)}, (2, 130, 30, 31), WIDENED + "y = Conv <pads = [2, 2, 2, 2]> (x, v, b)", {"w": "float16"}),
-    "codes_row": ("4 x 32 x 64", {"x": (1, 516)}, {"w": (516, 1000)}, (1, 1000), "s = Constant <value_float = 0.02> () v = DequantizeLinear (w, s) y = MatMul(x, v)", {"w": "int8"}),
+    "codes_row": ("4 x 32 x 256", {"x": (1, 516)}, {"w": (516, 1000)}, (1, 1000), "s = Constant <value_float = 0.02> () v = DequantizeLinear (w, s) y = MatMul(x, v)", {"w": "int8"}),
+    "codes_groups": ("8 x 32 x 256", {"x": (5, 608)}, {"w": (608, 1000), "s": (19, 1000), "c": (19, 1000)}, (5, 1000), BLOCKS % 32 + "y = MatMul(x, v)", {"w": "uint8", "c": "uint8", "bits": 2}),
+    "codes_blocks": ("128 x 64 x 16", {"x": (515, 256)}, {"w": (256, 1600), "s": (8, 1600), "c": (8, 1600)}, (515, 1600), BLOCKS % 32 + "t = MatMul(x, v) y = Relu(t)", {"w": "int8", "c": "int8", "bits": 4}),
+    "codes_float8": ("4 x 32 x 256", {"x": (2, 512)}, {"w": (512, 1000), "s": (4, 1000)}, (2, 1000), BLOCKS.replace(", c", "") % 128 + "y = MatMul(x, v)", {"w": "float8e4m3fn"}),
     "stored_alone": ("1 x 64", {"x": (1, 16)}, {"w": (16, 20000)}, (1, 20000), WIDENED + "y = MatMul(x, v)", {"w": "bfloat16"}),
 }
 PLANTED = ("bytes_zero", "float16_borders", "tf32_inputs")
@@ -116,7 +120,7 @@ def options_of(name):
 
 
 def dtype_of(name, types):
-    return numpy.dtype({"float": "float32", "bfloat16": "uint16"}.get(types.get(name, "float"), types.get(name)))
+    return numpy.dtype({"float": "float32", "bfloat16": "uint16", "float8e4m3fn": "uint8"}.get(types.get(name, "float"), types.get(name)))
 
 
 def text_of(inputs, constants, dims, nodes, types={}):
@@ -132,6 +136,10 @@ def drawn(random, name, dims, types):
         codes = random.integers(0, 1 << 16, dims).astype("uint16")
         top = 0x7c00 if types[name] == "float16" else 0x7f80
         return numpy.where((codes & top) == top, codes & 0x81ff, numpy.where(random.random(dims) < 0.1, codes, codes & 0x83ff | top // 4 * 2)).astype("uint16").view(dtype)
+    if types.get(name) == "float8e4m3fn":
+        return random.integers(0, 127, dims).astype(dtype) | random.integers(0, 2, dims).astype(dtype) << 7
+    if "bits" in types and name in types:
+        return (random.integers(0, 1 << types["bits"], dims) - (dtype.kind == "i") * (1 << types["bits"] - 1)).astype(dtype)
     if dtype.kind == "f":
         most = MOST[types["math"]] if name == "w" and "math" in types else 8
         return (random.integers(-most, most + 1, dims) if "math" in types else random.standard_normal(dims)).astype(dtype)
@@ -167,7 +175,7 @@ def write(folder, name):
 
 def wrongs_of(ingot, folder, name, nvrtc):
     tile, inputs, constants, dims, nodes = SHAPES[name][:5]
-    exact, math, stored = len(SHAPES[name]) > 5 and not re.search("Cast|DequantizeLinear", nodes), options_of(name), WIDENED in nodes
+    exact, math, stored = len(SHAPES[name]) > 5 and not re.search("Cast|DequantizeLinear", nodes), options_of(name), name.startswith(("stored", "codes"))
     model = write(folder, name)
     out = os.path.join(folder, name)
     done = subprocess.run([ingot, "build", model, "--target", "cuda", "--no-compile", "--name", "g", "-o", out, *math], capture_output=True, text=True)
