@@ -102,7 +102,7 @@ struct blocks {
 	int64_t kept;
 	int ended;       /* this loop variable's rounds end … */
 	const char *end; /* … at this text; NULL: none's do */
-	uint64_t whole; /* loop variables whose rounds a block takes all at once */
+	uint64_t whole;  /* loop variables whose rounds a block takes all at once */
 	VECTOR(struct places) places;
 	VECTOR(struct spread) spread;
 	VECTOR(const char *) constants; /* declared: "float c0 = 0.5f" … */
