@@ -101,7 +101,7 @@ static void block_sum(struct program *program, struct definition *d)
 
 void block_sums(struct program *program)
 {
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		if (definition_repeats(d) == d && d->repeat)
 			block_sums(d->repeat->body);

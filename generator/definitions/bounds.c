@@ -39,7 +39,7 @@ static struct bounds of_constant(const struct definition *d)
 	for (int64_t from = 0; from < n; from += CHUNK) {
 		int some = n - from < CHUNK ? (int)(n - from) : CHUNK;
 		values_load(SYSTEM_INTEGER, values, definition_data(d), d->type, from, some);
-		for (int i = 0; i < some; i++)
+		FOR (i, some)
 			b = join(b, (struct bounds){ values[i], values[i] });
 	}
 	return b;
@@ -130,7 +130,7 @@ int64_t expr_magnitude(const struct expr *expr)
 void part_variables(struct arena *arena, const struct definition *sum, const struct sum_part *part, int gone,
         const struct index **with)
 {
-	for (int k = 0; k < sum->reduced; k++) {
+	FOR (k, sum->reduced) {
 		bool parted = k == part->v;
 		int64_t extent = parted ? part->count : sum->reduced_extents[k];
 		with[sum->rank + k] =
@@ -141,7 +141,7 @@ void part_variables(struct arena *arena, const struct definition *sum, const str
 static int64_t part_terms(const struct definition *sum, const struct sum_part *part)
 {
 	int64_t terms = 1;
-	for (int k = 0; k < sum->reduced; k++)
+	FOR (k, sum->reduced)
 		terms *= k == part->v ? part->count : sum->reduced_extents[k];
 	return terms;
 }
@@ -156,7 +156,7 @@ static int64_t magnitude_of(
 	size_t before = program->all.count;
 	if (!expr_is_constant(factor))
 		return expr_magnitude(factor) * part_terms(sum, part);
-	for (int v = 0; v < sum->rank; v++)
+	FOR (v, sum->rank)
 		if (expr_uses(factor, v)) {
 			extents[rank] = sum->extents[v];
 			with[v] = index_var(program->arena, rank, extents[rank]);

@@ -22,7 +22,7 @@ static void check_expr(const struct checking *, const struct expr *, const struc
 
 static void check_index(const struct checking *c, const struct index *index, const struct fact *facts)
 {
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		assert(index->terms[i].factor != 0 && atom->low <= atom->high);
 		if (atom->kind == ATOM_VAR) {
@@ -61,7 +61,7 @@ static void check_select(const struct checking *c, const struct expr *expr, cons
 {
 	const struct fact *inside = facts;
 	assert(expr->arg[0]->type == expr->type && expr->arg[1]->type == expr->type && expr->range_count > 0);
-	for (int i = 0; i < expr->range_count; i++) {
+	FOR (i, expr->range_count) {
 		struct fact *fact = arena_new(c->arena, struct fact);
 		check_index(c, expr->ranges[i].at, facts);
 		*fact = (struct fact){ expr->ranges[i].at, expr->ranges[i].from, expr->ranges[i].to - 1, inside };
@@ -98,7 +98,7 @@ static enum visit check_alone(void *user, const struct expr *expr)
 	case EXPR_LOAD:
 		assert(expr->of->number < c->definition->number && c->program->all.at[expr->of->number] == expr->of);
 		assert(expr->type == expr->of->type);
-		for (int d = 0; d < expr->of->rank; d++) {
+		FOR (d, expr->of->rank) {
 			int64_t low, high;
 			check_index(c, expr->at[d], facts);
 			known_range(c, expr->at[d], facts, &low, &high);
@@ -106,7 +106,7 @@ static enum visit check_alone(void *user, const struct expr *expr)
 		}
 		break;
 	case EXPR_SCALAR:
-		for (int i = 0; i < 3; i++) {
+		FOR (i, 3) {
 			assert((i < scalars[expr->opcode].arity) == (expr->arg[i] != NULL));
 			assert(!expr->arg[i] || expr->arg[i]->type == expr->type);
 		}
@@ -139,12 +139,12 @@ static void check_places(struct checking *c)
 	const struct definition *d = c->definition;
 	assert(d->order == ORDER_SERIAL && !d->products && d->reduce != REDUCE_NONE
 	        && (!d->running || d->reduce != REDUCE_LAST));
-	for (int v = 0; v < d->rank; v++) {
+	FOR (v, d->rank) {
 		if (!d->place[v])
 			continue;
 		assert(d->place[v]->type == DTYPE_I64 && !expr_uses(d->body, v)
 		        && !(d->running && d->start && expr_uses(d->start, v)));
-		for (int p = 0; p < d->rank; p++)
+		FOR (p, d->rank)
 			assert(!d->place[p] || !expr_uses(d->place[p], v));
 		check_expr(c, d->place[v], NULL);
 	}
@@ -154,7 +154,7 @@ static void check_places(struct checking *c)
 static enum visit see_one_position(void *user, const struct expr *expr)
 {
 	const struct definition *d = user;
-	for (int i = 0; i < expr_index_count(expr); i++)
+	FOR (i, expr_index_count(expr))
 		assert(!index_uses(expr_index_at(expr, i), d->rank)
 		        || !index_uses(expr_index_at(expr, i), d->rank + 1));
 	return VISIT_PARTS;
@@ -165,7 +165,7 @@ static void check_order(struct checking *c, bool places)
 	const struct definition *d = c->definition;
 	assert(!places && !d->start && d->reduced == 1 && d->rank > 0
 	        && d->extents[d->rank - 1] <= d->reduced_extents[0] && !expr_uses(d->body, d->rank - 1));
-	for (int i = 0; i < CHOICES; i++) {
+	FOR (i, CHOICES) {
 		const struct expr *choice = d->choice[i];
 		assert(!choice == !definition_chooses(d));
 		if (!choice)
@@ -238,13 +238,13 @@ static void check_repeat(struct checking *c)
 	const struct program *body = r->body;
 	assert(r->rounds > 0 && (size_t)d->part < body->outputs.count
 	        && same_shape(d, body->outputs.at[d->part], r->out[d->part].moves == REPEAT_SLICED));
-	for (int i = 0; i < d->operands; i++)
+	FOR (i, d->operands)
 		check_expr(c, d->operand[i], NULL);
 	if (definition_repeats(d) != d)
 		return;
 	program_check(body);
 	assert(d->operands == (int)body->inputs.count && !body->checks.count && r->going < d->operands);
-	for (int i = 0; i < d->operands; i++) {
+	FOR (i, d->operands) {
 		const struct repeat_port *in = &r->in[i];
 		assert(d->operand[i]->kind == EXPR_LOAD
 		        && same_shape(d->operand[i]->of, body->inputs.at[i], in->moves == REPEAT_SLICED));
@@ -263,10 +263,10 @@ void program_check(const struct program *program)
 	struct arena arena;
 	struct checking c = { .arena = &arena, .program = program };
 	arena_init(&arena, program->build);
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		c.definition = program->all.at[i];
 		assert(c.definition->number == (int)i && c.definition->rank >= 0 && c.definition->rank <= MAX_RANK);
-		for (int d = 0; d < c.definition->rank; d++)
+		FOR (d, c.definition->rank)
 			assert(c.definition->extents[d] >= 0);
 		assert((c.definition->source == SOURCE_CONSTANT) == (c.definition->data != NULL));
 		if (c.definition->source == SOURCE_COMPUTED)
@@ -274,13 +274,13 @@ void program_check(const struct program *program)
 		if (c.definition->reduce == REDUCE_REPEAT)
 			check_repeat(&c);
 	}
-	for (size_t i = 0; i < program->checks.count; i++) {
+	FOR_ALL (i, program->checks) {
 		const struct definition *d = program->checks.at[i];
 		assert(program->all.at[d->number] == d && d->check && d->type == DTYPE_BOOL && !d->rank);
 		assert(i == 0 || program->checks.at[i - 1]->number < d->number);
 	}
 	assert(program->outputs.count == program->output_names.count);
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		assert(program->all.at[program->outputs.at[i]->number] == program->outputs.at[i]);
 	arena_release(&arena);
 }

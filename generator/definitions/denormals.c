@@ -33,7 +33,7 @@ static struct definition *zeroed(struct program *program, const struct definitio
 	int64_t count = definition_elements(of);
 	char *data = arena_alloc(program->arena, (size_t)count * size);
 	memcpy(data, definition_data(of), (size_t)count * size);
-	for (int64_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		char *element = data + (size_t)i * size;
 		if (is_denormal(of, i)) {
 			bool minus = element[size - 1] & 0x80;
@@ -49,10 +49,10 @@ static struct definition *flushed(struct flushing *f, struct definition *of)
 	int64_t denormals = 0, count = definition_elements(of);
 	if (of->source != SOURCE_CONSTANT || (of->type != DTYPE_F32 && of->type != DTYPE_F64 && of->type != DTYPE_BF16))
 		return of;
-	for (size_t i = 0; i < f->seen.count; i++)
+	FOR_ALL (i, f->seen)
 		if (f->seen.at[i].of == of)
 			return f->seen.at[i].becomes;
-	for (int64_t i = 0; i < count; i++)
+	FOR (i, count)
 		denormals += is_denormal(of, i);
 	f->found.denormals += denormals;
 	f->found.elements += count;
@@ -81,7 +81,7 @@ static void read(void *user, const struct expr *load)
 bool definition_is_factor(const struct program *body, const struct definition *input)
 {
 	bool factor = false;
-	for (size_t i = 0; i < body->all.count; i++) {
+	FOR_ALL (i, body->all) {
 		const struct definition *d = body->all.at[i];
 		struct asking asking = { .input = input };
 		definition_loads(d, read, &asking);
@@ -96,14 +96,14 @@ static void flush(struct flushing *f)
 {
 	struct program *program = f->program;
 	size_t count = program->all.count;
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		struct definition *d = program->all.at[i];
 		if (d->products)
 			d->body = expr_map_loads(program->arena, d->body, flush_load, f);
 		if (!d->operand)
 			continue;
 		const struct expr **operand = arena_new_array(program->arena, const struct expr *, d->operands);
-		for (int o = 0; o < d->operands; o++)
+		FOR (o, d->operands)
 			operand[o] = definition_is_factor(d->repeat->body, d->repeat->body->inputs.at[o])
 			        ? expr_map_loads(program->arena, d->operand[o], flush_load, f)
 			        : d->operand[o];

@@ -82,7 +82,7 @@ static struct machine *machine_new(
 {
 	struct machine *machine = arena_new(arena, struct machine);
 	*machine = (struct machine){ .arena = arena, .memories = memories, .definition = definition };
-	for (int v = 0; v < definition->rank; v++)
+	FOR (v, definition->rank)
 		machine->lane[v] = arena_new_array(arena, int64_t, CHUNK);
 	return machine;
 }
@@ -90,7 +90,7 @@ static struct machine *machine_new(
 /* ---- making steps ---- */
 static bool index_varies(const struct machine *machine, const struct index *index)
 {
-	for (int v = 0; v < machine->definition->reduced; v++)
+	FOR (v, machine->definition->reduced)
 		if (index_uses(index, machine->definition->rank + v))
 			return true;
 	return false;
@@ -105,7 +105,7 @@ static bool index_is_moving(const struct index *index, int rank)
 static const struct index *split_terms(struct machine *machine, const struct index *index, int part)
 {
 	const struct index *split = index_constant(machine->arena, part == 0 ? index->constant : 0);
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct index *alone =
 		        index_of_atom(machine->arena, *index->terms[i].atom, index->terms[i].factor);
 		int kind = !index_varies(machine, alone)                    ? 0
@@ -119,7 +119,7 @@ static const struct index *split_terms(struct machine *machine, const struct ind
 
 static void compile_values(struct machine *machine, const struct index *index)
 {
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		if (atom->kind == ATOM_VALUE)
 			compile(machine, atom->value);
@@ -141,7 +141,7 @@ static struct lanes *lanes_new(struct machine *machine, const struct index *inde
 
 static bool expr_varies(const struct machine *machine, const struct expr *expr)
 {
-	for (int v = 0; v < machine->definition->reduced; v++)
+	FOR (v, machine->definition->reduced)
 		if (expr_uses(expr, machine->definition->rank + v))
 			return true;
 	return false;
@@ -167,10 +167,10 @@ static struct step *compile(struct machine *machine, const struct expr *expr)
 		step->index = lanes_new(machine, expr->index);
 	} else if (expr->kind == EXPR_SELECT) {
 		step->ranges = arena_new_array(machine->arena, struct lanes *, (size_t)expr->range_count);
-		for (int i = 0; i < expr->range_count; i++)
+		FOR (i, expr->range_count)
 			step->ranges[i] = lanes_new(machine, expr->ranges[i].at);
 	}
-	for (int i = 0; i < 3; i++)
+	FOR (i, 3)
 		if (expr->arg[i]) {
 			step->arg[i] = compile(machine, expr->arg[i]);
 			step->spread[i] = arena_alloc(machine->arena, CHUNK * sizeof(int64_t));
@@ -186,9 +186,9 @@ static void index_lanes(struct machine *machine, const struct index *index, int6
 {
 	int n = machine->n, rank = machine->definition->rank;
 	int64_t inner[CHUNK], sum = index->constant;
-	for (int i = 0; i < n; i++)
+	FOR (i, n)
 		out[i] = 0;
-	for (int t = 0; t < index->count; t++) {
+	FOR (t, index->count) {
 		const struct atom *atom = index->terms[t].atom;
 		int64_t factor = index->terms[t].factor;
 		const int64_t *values = inner;
@@ -201,21 +201,21 @@ static void index_lanes(struct machine *machine, const struct index *index, int6
 		} else if (atom->kind == ATOM_VALUE) {
 			struct value value = run(machine, compile(machine, atom->value));
 			const int64_t *at = value.at;
-			for (int i = 0; i < n; i++) {
+			FOR (i, n) {
 				int64_t x = at[i * value.step];
 				inner[i] = x < atom->low ? atom->low : x > atom->high ? atom->high : x;
 			}
 		} else {
 			index_lanes(machine, atom->of, inner);
-			for (int i = 0; i < n; i++) {
+			FOR (i, n) {
 				int64_t quotient = floor_div(inner[i], atom->by);
 				inner[i] = atom->kind == ATOM_DIV ? quotient : inner[i] - quotient * atom->by;
 			}
 		}
-		for (int i = 0; i < n; i++)
+		FOR (i, n)
 			out[i] += factor * values[i];
 	}
-	for (int i = 0; i < n; i++)
+	FOR (i, n)
 		out[i] += sum;
 }
 
@@ -252,7 +252,7 @@ static struct place place_of(struct machine *machine, struct lanes *lanes, int64
 		place.plus = index_evaluate(lanes->moving, machine->vars, NULL, NULL);
 	if (lanes->mixed->count) {
 		index_lanes(machine, lanes->mixed, room);
-		for (int i = 0; i < machine->n; i++)
+		FOR (i, machine->n)
 			room[i] += lanes->at[i];
 		find_pattern(room, machine->n, &place.low, &place.high, &place.pattern);
 		place.at = room;
@@ -275,7 +275,7 @@ static struct place place_masked(const struct machine *machine, struct place pla
 {
 	for (int i = machine->n - 1; i >= 0; i--)
 		room[i] = place.at[i] + place.plus;
-	for (int i = 0; i < machine->n; i++)
+	FOR (i, machine->n)
 		room[i] = machine->mask->there[i] ? room[i] : room[first];
 	place = (struct place){ .at = room };
 	find_pattern(room, machine->n, &place.low, &place.high, &place.pattern);
@@ -345,12 +345,12 @@ static struct value run_row(struct machine *machine, struct step *step)
 	struct value args[3] = { { NULL, 0 } };
 	const void *at[3] = { NULL };
 	int step_of_any = 0, arity = scalars[opcode].arity;
-	for (int i = 0; i < arity; i++) {
+	FOR (i, arity) {
 		args[i] = run(machine, step->arg[i]);
 		step_of_any |= args[i].step;
 	}
 	int n = step_of_any ? machine->n : 1;
-	for (int i = 0; i < arity; i++)
+	FOR (i, arity)
 		at[i] = spread(machine, step, i, args[i], n);
 	if (step->system == SYSTEM_FLOAT && rows_float[opcode])
 		rows_float[opcode](n, at[0], at[1], at[2], step->room);
@@ -371,7 +371,7 @@ static struct value run_side(struct machine *machine, struct step *side, const b
 {
 	bool there[CHUNK];
 	struct mask mask = { ++machine->stamps, there, machine->mask };
-	for (int i = 0; i < machine->n; i++)
+	FOR (i, machine->n)
 		there[i] = chosen[i] == when && (!mask.around || mask.around->there[i]);
 	machine->mask = &mask;
 	struct value value = run(machine, side);
@@ -393,7 +393,7 @@ static struct value run_select(struct machine *machine, struct step *step)
 			some = false;
 			break;
 		}
-		for (int i = 0; i < n; i++) {
+		FOR (i, n) {
 			int64_t at = place.at[i] + place.plus;
 			chosen[i] = (all || chosen[i]) && from <= at && at < to;
 		}
@@ -403,7 +403,7 @@ static struct value run_select(struct machine *machine, struct step *step)
 		return run(machine, step->arg[0]);
 	if (some) {
 		some = false;
-		for (int i = 0; i < n; i++)
+		FOR (i, n)
 			some |= chosen[i];
 	}
 	if (!some)
@@ -415,11 +415,11 @@ static struct value run_select(struct machine *machine, struct step *step)
 	struct value no = run_side(machine, step->arg[1], chosen, false);
 	if (step->system == SYSTEM_FLOAT) {
 		const float *a = (const float *)(const void *)own, *b = no.at;
-		for (int i = 0; i < n; i++)
+		FOR (i, n)
 			((float *)step->room)[i] = chosen[i] ? a[i * yes.step] : b[i * no.step];
 	} else {
 		const int64_t *a = own, *b = no.at; /* doubles too: 8 bytes */
-		for (int i = 0; i < n; i++)
+		FOR (i, n)
 			((int64_t *)step->room)[i] = chosen[i] ? a[i * yes.step] : b[i * no.step];
 	}
 	return (struct value){ step->room, 1 };
@@ -430,7 +430,7 @@ static struct value run_index(struct machine *machine, struct step *step)
 	int64_t room[CHUNK], *out = step->room;
 	struct place place = place_of(machine, step->index, room);
 	int n = place.pattern == PATTERN_SAME ? 1 : machine->n;
-	for (int i = 0; i < n; i++)
+	FOR (i, n)
 		out[i] = place.at[i] + place.plus;
 	return (struct value){ out, place.pattern != PATTERN_SAME };
 }
@@ -469,7 +469,7 @@ enum { SUMS = 64 };
 	do { \
 		C *y = acc; \
 		const C *v = value.at; \
-		for (int i = 0; i < n; i++) { \
+		FOR (i, n) { \
 			C old = y[i], fresh = v[i * value.step]; \
 			y[i] = expression; \
 		} \
@@ -517,7 +517,7 @@ static void accumulate_product(enum system system, void *acc, struct value a, st
 		fma_double(n, a.at, a.step, b.at, b.step, acc);
 	} else {
 		const uint64_t *x = a.at, *y = b.at;
-		for (int i = 0; i < n; i++)
+		FOR (i, n)
 			((uint64_t *)acc)[i] += x[i * a.step] * y[i * b.step];
 	}
 }
@@ -587,7 +587,7 @@ static void reduce_chunk(struct machine *machine, const struct body *body, char 
 		}
 	}
 	for (int half = lanes ? SUMS / 2 : 0; half; half /= 2)
-		for (int s = 0; s < half; s++)
+		FOR (s, half)
 			accumulate(definition->reduce, system, definition->type, acc + (size_t)s * bytes,
 			        (struct value){ acc + (size_t)(s + half) * bytes, 1 }, n);
 	if (body->start && lanes)
@@ -612,8 +612,8 @@ static void begin_lanes(struct machine *machine, int64_t from, int64_t elements)
 		at[d] = rest % definition->extents[d];
 		rest /= definition->extents[d];
 	}
-	for (int i = 0; i < machine->n; i++) {
-		for (int d = 0; d < definition->rank; d++)
+	FOR (i, machine->n) {
+		FOR (d, definition->rank)
 			machine->lane[d][i] = at[d];
 		for (int d = definition->rank - 1; d >= 0; d--) {
 			if (++at[d] < definition->extents[d])
@@ -638,7 +638,7 @@ static void compile_terms(struct scatter *s, struct machine *machine)
 	const struct definition *d = s->of;
 	const struct index *with[MAX_VARS] = { 0 };
 	s->terms = (struct definition){ .name = d->name, .type = d->type };
-	for (int v = 0; v < d->rank + d->reduced; v++) {
+	FOR (v, d->rank + d->reduced) {
 		bool has_place = v < d->rank && d->place[v];
 		int64_t extent = definition_extent(d, v);
 		with[v] = index_constant(machine->arena, 0);
@@ -649,12 +649,12 @@ static void compile_terms(struct scatter *s, struct machine *machine)
 		with[v] = index_var(machine->arena, s->terms.rank, extent);
 		s->terms.extents[s->terms.rank++] = extent;
 	}
-	for (int v = 0; v < s->terms.rank; v++)
+	FOR (v, s->terms.rank)
 		machine->lane[v] = arena_new_array(machine->arena, int64_t, CHUNK);
 	s->value = compile(machine, expr_substitute(machine->arena, d->body, with));
 	if (d->running && d->start)
 		s->start = compile(machine, expr_substitute(machine->arena, d->start, with));
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		if (d->place[v])
 			s->place[v] = compile(machine, expr_substitute(machine->arena, d->place[v], with));
 }
@@ -664,7 +664,7 @@ static int64_t element_of(const struct scatter *s, const struct machine *machine
 {
 	const struct definition *d = s->of;
 	int64_t element = 0;
-	for (int v = 0; v < d->rank; v++) {
+	FOR (v, d->rank) {
 		int64_t at =
 		        d->place[v] ? ((const int64_t *)place[v].at)[i * place[v].step] : machine->lane[s->var[v]][i];
 		if (at < 0 || at >= d->extents[v])
@@ -682,10 +682,10 @@ static void scatter_chunk(struct scatter *s, struct machine *machine, int64_t fr
 	int64_t terms = definition_terms(d);
 	struct value value = run(machine, s->value),
 	             start = s->start ? run(machine, s->start) : (struct value){ NULL, 0 }, place[MAX_RANK];
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		if (d->place[v])
 			place[v] = run(machine, s->place[v]);
-	for (int i = 0; i < machine->n; i++) {
+	FOR (i, machine->n) {
 		int64_t element = element_of(s, machine, place, i);
 		if (d->running && (from + i) % terms == 0) {
 			begin(d->reduce, system, d->type, result, 1);
@@ -800,14 +800,14 @@ static bool is_barred(struct choosing *c, int64_t position, const int64_t *taken
 	int last = c->of->rank;
 	for (int64_t from = 0; from < count; from += CHUNK) {
 		begin_chunk(machine, count - from);
-		for (int i = 0; i < machine->n; i++) {
-			for (int v = 0; v < last - 1; v++)
+		FOR (i, machine->n) {
+			FOR (v, last - 1)
 				machine->lane[v][i] = machine->lane[v][0];
 			machine->lane[last - 1][i] = position;
 			machine->lane[last][i] = taken[from + i];
 		}
 		struct value bars = run(machine, c->bars);
-		for (int i = 0; i < machine->n; i++)
+		FOR (i, machine->n)
 			if (holds(bars, i))
 				return true;
 	}
@@ -855,7 +855,7 @@ static void evaluate_order(
 		struct value value = run(machine, key), there = { NULL, 0 };
 		if (choosing.there)
 			there = run(machine, choosing.there);
-		for (int i = 0; i < machine->n; i++) {
+		FOR (i, machine->n) {
 			int64_t at = (from + i) % n,
 			        number = key_of(system, type,
 			                (const char *)value.at + (size_t)(i * value.step) * system_bytes(system));
@@ -865,7 +865,7 @@ static void evaluate_order(
 			if (at + 1 < n)
 				continue;
 			qsort(row, (size_t)n, sizeof *row, by_key);
-			for (int64_t t = 0; t < kept; t++)
+			FOR (t, kept)
 				positions[t] = row[t].at;
 			if (choosing.there)
 				choose(&choosing, (from + i) / n, row, positions);
@@ -920,7 +920,7 @@ static void evaluate_walk(
 	for (int64_t from = 0; from < elements; from += CHUNK) {
 		begin_lanes(machine, from, elements);
 		struct value value = run(machine, feature);
-		for (int i = 0; i < machine->n; i++) {
+		FOR (i, machine->n) {
 			int64_t at = (from + i) % n;
 			row[at] = system == SYSTEM_DOUBLE ? ((const double *)value.at)[i * value.step]
 			                                  : (double)((const float *)value.at)[i * value.step];
@@ -937,7 +937,7 @@ static void evaluate_lying(
 {
 	struct definition places = *definition;
 	const struct index *with[MAX_VARS] = { 0 };
-	for (int v = 0; v < definition->rank; v++) {
+	FOR (v, definition->rank) {
 		with[v] = index_var(scratch, 1 + v, definition->extents[v]);
 		places.reduced_extents[v] = definition->extents[v];
 	}

@@ -28,7 +28,7 @@ const struct expr *expr_load(struct arena *arena, struct definition *of, const s
 const struct expr *expr_load_first(struct arena *arena, struct definition *of)
 {
 	const struct index *first[MAX_RANK];
-	for (int d = 0; d < MAX_RANK; d++)
+	FOR (d, MAX_RANK)
 		first[d] = index_constant(arena, 0);
 	return expr_load(arena, of, first);
 }
@@ -53,7 +53,7 @@ const struct expr *expr_select(
 	struct range few[MAX_VARS],
 	        *kept = count <= MAX_VARS ? few : arena_new_array(arena, struct range, (size_t)count);
 	int n = 0;
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		int64_t low, high;
 		index_range(ranges[i].at, &low, &high);
 		if (low >= ranges[i].to || high < ranges[i].from)
@@ -130,7 +130,7 @@ int expr_compare(const struct expr *a, const struct expr *b)
 	for (int d = 0; a->kind == EXPR_LOAD && d < a->of->rank && d < b->of->rank; d++)
 		if ((order = index_compare(a->at[d], b->at[d])))
 			return order;
-	for (int i = 0; i < a->range_count; i++) {
+	FOR (i, a->range_count) {
 		BY(ranges[i].from);
 		BY(ranges[i].to);
 		if ((order = index_compare(a->ranges[i].at, b->ranges[i].at)))
@@ -138,7 +138,7 @@ int expr_compare(const struct expr *a, const struct expr *b)
 	}
 	if (a->kind == EXPR_INDEX)
 		return index_compare(a->index, b->index);
-	for (int i = 0; i < 3; i++)
+	FOR (i, 3)
 		if ((order = expr_compare(a->arg[i], b->arg[i])))
 			return order;
 	return 0;
@@ -150,7 +150,7 @@ bool expr_equal(const struct expr *a, const struct expr *b) { return expr_compar
 static enum visit uses(void *user, const struct expr *expr)
 {
 	int var = *(const int *)user;
-	for (int i = 0; i < expr_index_count(expr); i++)
+	FOR (i, expr_index_count(expr))
 		if (index_uses(expr_index_at(expr, i), var))
 			return VISIT_END;
 	return VISIT_PARTS;
@@ -165,7 +165,7 @@ bool expr_uses(const struct expr *expr, int var)
 
 bool ranges_use(const struct range *ranges, int count, int var)
 {
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		if (index_uses(ranges[i].at, var))
 			return true;
 	return false;
@@ -192,7 +192,7 @@ static enum visit see_computed(void *user, const struct expr *expr)
 static bool runs_from_value(const struct index *at)
 {
 	bool runs = false, value = false;
-	for (int i = 0; i < at->count; i++) {
+	FOR (i, at->count) {
 		const struct atom *atom = at->terms[i].atom;
 		runs |= atom->kind == ATOM_VAR;
 		value |= atom->kind == ATOM_VALUE && !atom->value->vars
@@ -204,7 +204,7 @@ static bool runs_from_value(const struct index *at)
 static enum visit selects_by_value(void *user, const struct expr *expr)
 {
 	(void)user;
-	for (int i = 0; i < expr->range_count; i++)
+	FOR (i, expr->range_count)
 		if (runs_from_value(expr->ranges[i].at))
 			return VISIT_END;
 	return VISIT_PARTS;
@@ -219,7 +219,7 @@ bool expr_is_between(const struct expr *expr, int lane, int64_t *from, int64_t *
 		return false;
 	*from = INT64_MIN;
 	*to = INT64_MAX;
-	for (int i = 0; i < expr->range_count; i++) {
+	FOR (i, expr->range_count) {
 		const struct range *range = &expr->ranges[i];
 		const struct index *at = range->at;
 		if (at->count != 1 || at->terms[0].atom->kind != ATOM_VAR || at->terms[0].atom->var != lane
@@ -237,7 +237,7 @@ static enum visit cannot_vector(void *user, const struct expr *expr)
 	int lane = *(const int *)user;
 	if (expr->type != DTYPE_F32 || expr->kind == EXPR_INDEX || expr->kind == EXPR_CAST)
 		return VISIT_END;
-	for (int i = 0; i < expr_index_count(expr); i++)
+	FOR (i, expr_index_count(expr))
 		if ((expr->kind == EXPR_LOAD ? index_bends : index_uses)(expr_index_at(expr, i), lane))
 			return VISIT_END;
 	return VISIT_PARTS;
@@ -291,7 +291,7 @@ static enum visit loads_outside(void *user, const struct expr *expr)
 static bool select_has_lanes(const struct expr *expr, int lane)
 {
 	bool own = false;
-	for (int i = 0; i < expr->range_count; i++) {
+	FOR (i, expr->range_count) {
 		const struct index *at = expr->ranges[i].at;
 		int64_t low, high;
 		index_range(at, &low, &high);
@@ -320,7 +320,7 @@ bool expr_node_has_lanes(const struct expr *expr, int lane)
 		return false;
 	switch (expr->kind) {
 	case EXPR_LOAD:
-		for (int d = 0; d < expr->of->rank; d++)
+		FOR (d, expr->of->rank)
 			if (index_bends(expr->at[d], lane) && !index_lane_gathers(expr->at[d], lane))
 				return expr_looked_up(expr, lane);
 		return true;

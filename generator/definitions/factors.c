@@ -64,7 +64,7 @@ static struct definition *rounded_tensor(struct rounding *r, struct definition *
 {
 	if (of->rounded)
 		return of;
-	for (size_t i = 0; i < r->made.count; i++)
+	FOR_ALL (i, r->made)
 		if (r->made.at[i].of == of)
 			return r->made.at[i].becomes;
 	struct definition *d =
@@ -103,7 +103,7 @@ static void see_strict(void *user, const struct expr *load) { ((bool *)user)[loa
 static struct definition *as_stored(const void *user, struct definition *of)
 {
 	const struct rounding *r = user;
-	for (size_t i = 0; i < r->made.count; i++)
+	FOR_ALL (i, r->made)
 		if (r->made.at[i].of == of && r->made.at[i].becomes->is_stored)
 			return r->made.at[i].becomes;
 	return of;
@@ -118,13 +118,13 @@ static void store_factors(struct rounding *r)
 	struct program *program = r->program;
 	bool *stored = arena_new_array(r->arena, bool, program->all.count + 1);
 	VECTOR(struct definition *) readers = { 0 };
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		const struct definition *d = program->all.at[i], *of;
 		for (int f = 0; d->products && d->type == DTYPE_F32 && f < 2 && !is_strict(r, d); f++)
 			if ((of = stored_factor(d->body->arg[f], d->body->arg[1 - f])))
 				stored[of->number] = true;
 	}
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		if (program->all.at[i]->source == SOURCE_COMPUTED && is_strict(r, program->all.at[i]))
 			definition_loads(program->all.at[i], see_strict, stored);
 		else if (program->all.at[i]->source == SOURCE_COMPUTED)
@@ -135,7 +135,7 @@ static void store_factors(struct rounding *r)
 			rounded_tensor(r, program->all.at[i])->is_stored = true;
 			program_move(program, before, program->all.at[i + 1]);
 		}
-	for (size_t i = 0; i < readers.count; i++)
+	FOR_ALL (i, readers)
 		definition_map(readers.at[i], read_stored, r);
 }
 
@@ -173,7 +173,7 @@ static void round_repeat(struct rounding *r, struct definition *d)
 	struct program *body = d->repeat->body;
 	struct rounding inner = *r;
 	const struct expr **operand = arena_new_array(r->arena, const struct expr *, (size_t)d->operands + 1);
-	for (int o = 0; o < d->operands; o++) {
+	FOR (o, d->operands) {
 		const struct definition *input = body->inputs.at[o];
 		operand[o] = d->operand[o];
 		if (d->repeat->in[o].moves != REPEAT_CARRIED && input->type == DTYPE_F32
@@ -190,7 +190,7 @@ static void round_repeat(struct rounding *r, struct definition *d)
 
 static void round_program(struct rounding *r)
 {
-	for (size_t i = 0; i < r->program->all.count; i++) {
+	FOR_ALL (i, r->program->all) {
 		struct definition *d = r->program->all.at[i];
 		size_t before = r->program->all.count;
 		if (d->source != SOURCE_COMPUTED || is_strict(r, d))

@@ -63,7 +63,7 @@ void definition_becomes(const struct program *program, struct definition *defini
 
 void program_fold(struct program *program)
 {
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		if (is_worth_folding(program->all.at[i]))
 			definition_fold(program, program->all.at[i]);
 }
@@ -79,7 +79,7 @@ const struct expr *expr_fold(const struct program *program, const struct expr *e
 	float narrow;
 	if (expr->kind == EXPR_NUMBER || dtype_is_narrow(expr->type))
 		return expr;
-	for (int v = 0; v < MAX_VARS; v++)
+	FOR (v, MAX_VARS)
 		if (expr_uses(expr, v))
 			return expr;
 	expr_loads(expr, read, &reads);
@@ -109,7 +109,7 @@ const struct expr *expr_settle(
 	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = 0;
-	for (int v = 0; v < over->rank + over->reduced; v++)
+	FOR (v, over->rank + over->reduced)
 		if (expr_uses(expr, v)) {
 			if (rank == MAX_RANK)
 				return NULL;
@@ -132,7 +132,7 @@ void check_fail(const struct program *program, const struct definition *check, c
 void program_settle_checks(struct program *program)
 {
 	size_t kept = 0;
-	for (size_t i = 0; i < program->checks.count; i++) {
+	FOR_ALL (i, program->checks) {
 		struct definition *check = program->checks.at[i];
 		if (check->source != SOURCE_CONSTANT)
 			program->checks.at[kept++] = check;

@@ -29,7 +29,7 @@ enum {
 
 static bool is_scalar(const struct index *at)
 {
-	for (int v = 0; v < MAX_VARS; v++)
+	FOR (v, MAX_VARS)
 		if (index_uses(at, v))
 			return false;
 	return true;
@@ -79,7 +79,7 @@ static void add(struct guarding *g, struct fact fact)
 	struct fact parts[2];
 	if (g->around.count >= FACTS_MOST || !is_scalar(fact.at))
 		return;
-	for (size_t i = 0; i < g->around.count; i++)
+	FOR_ALL (i, g->around)
 		if (same(&g->around.at[i], &fact))
 			return;
 	push(g->program->arena, &g->around, fact);
@@ -100,7 +100,7 @@ static void note(struct guarding *g, struct need *need)
 		return;
 	}
 	size_t kept = 0;
-	for (size_t i = 0; i < need->count; i++) {
+	FOR (i, need->count) {
 		bool shared = false;
 		for (size_t k = 0; k < g->around.count && !shared; k++)
 			shared = same(&need->facts[i], &g->around.at[k]);
@@ -124,9 +124,9 @@ static enum visit see(void *user, const struct expr *expr)
 		note(g, &g->needs[expr->of->number]);
 	if (expr->kind != EXPR_SELECT && !both)
 		return VISIT_PARTS;
-	for (int i = 0; i < expr->range_count; i++)
+	FOR (i, expr->range_count)
 		index_visit(expr->ranges[i].at, see, g);
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		for (int r = 0; r < expr->range_count && (i == 0 || expr->range_count == 1); r++)
 			add(g, (struct fact){ expr->ranges[r].at, expr->ranges[r].from, expr->ranges[r].to, i == 0 });
 		if (i == 1 && both) /* where the first is false the second does not matter */
@@ -146,7 +146,7 @@ static struct need *need_of_check(struct guarding *g, const struct definition *c
 		if (!check->node || d->node != check->node || d->check || !g->needs[i].known)
 			continue;
 		g->around.count = 0;
-		for (size_t f = 0; f < g->needs[i].count; f++)
+		FOR_ALL (f, g->needs[i])
 			push(g->program->arena, &g->around, g->needs[i].facts[f]);
 		note(g, need);
 	}
@@ -156,7 +156,7 @@ static struct need *need_of_check(struct guarding *g, const struct definition *c
 static const struct expr *guarded(struct arena *arena, const struct need *need, const struct expr *holds)
 {
 	const struct expr *fine = expr_integer(arena, DTYPE_BOOL, 1);
-	for (size_t i = 0; i < need->count; i++) {
+	FOR (i, need->count) {
 		const struct fact *fact = &need->facts[i];
 		struct fact parts[2];
 		bool follows = false;
@@ -179,7 +179,7 @@ void program_guard_checks(struct program *program)
 	if (!program->checks.count)
 		return;
 	program_number(program);
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		g.needs[program->outputs.at[i]->number].known = true;
 	for (size_t i = program->all.count; i-- > 0;) {
 		struct definition *d = program->all.at[i];
@@ -192,17 +192,17 @@ void program_guard_checks(struct program *program)
 		if (d->source != SOURCE_COMPUTED || !need->known)
 			continue;
 		g.around.count = 0;
-		for (size_t f = 0; f < need->count; f++)
+		FOR (f, need->count)
 			push(program->arena, &g.around, need->facts[f]);
 		look(&g, d->body);
 		look(&g, d->start);
 		look(&g, d->lies);
 		look(&g, d->row);
-		for (int v = 0; v < d->rank; v++)
+		FOR (v, d->rank)
 			look(&g, d->place[v]);
-		for (int i = 0; i < CHOICES; i++)
+		FOR (i, CHOICES)
 			look(&g, d->choice[i]);
-		for (int k = 0; k < d->operands; k++)
+		FOR (k, d->operands)
 			look(&g, d->operand[k]);
 	}
 }

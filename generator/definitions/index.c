@@ -47,7 +47,7 @@ int index_compare(const struct index *a, const struct index *b)
 		return 0;
 	if (a->count != b->count)
 		return a->count < b->count ? -1 : 1;
-	for (int i = 0; i < a->count; i++) {
+	FOR (i, a->count) {
 		int order = compare_atom(a->terms[i].atom, b->terms[i].atom);
 		if (order)
 			return order;
@@ -104,7 +104,7 @@ const struct index *index_var(struct arena *arena, int var, int64_t extent)
 
 void index_vars(struct arena *arena, const struct index **vars, int count, const int64_t *extents)
 {
-	for (int v = 0; v < count; v++)
+	FOR (v, count)
 		vars[v] = index_var(arena, v, extents[v]);
 }
 
@@ -141,7 +141,7 @@ const struct index *index_value(struct arena *arena, const struct expr *value, i
 void index_range(const struct index *index, int64_t *low, int64_t *high)
 {
 	*low = *high = index->constant;
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		int64_t f = index->terms[i].factor;
 		const struct atom *atom = index->terms[i].atom;
 		*low += f * (f > 0 ? atom->low : atom->high);
@@ -182,7 +182,7 @@ static const struct index *without(struct arena *arena, const struct index *a, i
 	struct index *rest = index_room(arena, a->count - 2);
 	int n = 0;
 	rest->constant = a->constant;
-	for (int k = 0; k < a->count; k++)
+	FOR (k, a->count)
 		if (k != i && k != j)
 			rest->terms[n++] = a->terms[k];
 	return finished(arena, rest);
@@ -191,12 +191,12 @@ static const struct index *without(struct arena *arena, const struct index *a, i
 /* f*n*(x/n) + f*(x%n) = f*x;  f*n*((x/n)%m) + f*(x%n) = f*(x%(n*m)) */
 static const struct index *combine(struct arena *arena, const struct index *a)
 {
-	for (int j = 0; j < a->count; j++) {
+	FOR (j, a->count) {
 		const struct atom *low = a->terms[j].atom;
 		int64_t f = a->terms[j].factor;
 		if (low->kind != ATOM_MOD)
 			continue;
-		for (int i = 0; i < a->count; i++) {
+		FOR (i, a->count) {
 			const struct atom *high = a->terms[i].atom;
 			if (a->terms[i].factor != f * low->by)
 				continue;
@@ -259,11 +259,11 @@ const struct index *index_scale(struct arena *arena, const struct index *a, int6
 static void split(struct arena *arena, const struct index *x, int64_t by, const struct index **quotient,
         const struct index **rest)
 {
-	for (int part = 0; part < 2; part++) {
+	FOR (part, 2) {
 		struct index *made = index_room(arena, x->count);
 		made->count = 0;
 		made->constant = part ? floor_mod(x->constant, by) : floor_div(x->constant, by);
-		for (int i = 0; i < x->count; i++)
+		FOR (i, x->count)
 			if ((x->terms[i].factor % by != 0) == part)
 				made->terms[made->count++] =
 				        (struct index_term){ part ? x->terms[i].factor : x->terms[i].factor / by,
@@ -277,7 +277,7 @@ static int64_t coarse(
         struct arena *arena, const struct index *x, int64_t n, const struct index **s, const struct index **b)
 {
 	int64_t best = 1;
-	for (int i = 0; i < x->count; i++) {
+	FOR (i, x->count) {
 		int64_t g = gcd(x->terms[i].factor, n), low, high;
 		const struct index *q, *r;
 		if (g <= best)
@@ -356,7 +356,7 @@ bool index_is_var(const struct index *index, int *var)
 
 int64_t index_factor(const struct index *index, int var)
 {
-	for (int i = 0; i < index->count; i++)
+	FOR (i, index->count)
 		if (index->terms[i].atom->kind == ATOM_VAR && index->terms[i].atom->var == var)
 			return index->terms[i].factor;
 	return 0;
@@ -366,7 +366,7 @@ bool index_uses(const struct index *index, int var)
 {
 	if (var < VARS_LAST || !(index->vars & var_bit(var)))
 		return index->vars & var_bit(var);
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		if (atom->kind == ATOM_VAR                 ? atom->var == var
 		                : atom->kind == ATOM_VALUE ? expr_uses(atom->value, var)
@@ -378,7 +378,7 @@ bool index_uses(const struct index *index, int var)
 
 bool index_bends(const struct index *index, int var)
 {
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		if (atom->kind == ATOM_VALUE ? expr_uses(atom->value, var)
 		                             : atom->kind != ATOM_VAR && index_uses(atom->of, var))
@@ -390,7 +390,7 @@ bool index_bends(const struct index *index, int var)
 const struct index *index_step(struct arena *arena, const struct index *index, int var)
 {
 	const struct index *step = index_constant(arena, 0);
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		int64_t factor = index->terms[i].factor;
 		if (atom->kind == ATOM_SYMBOL && !index_bends(atom->of, var))
@@ -477,7 +477,7 @@ bool index_lane_gathers(const struct index *index, int var)
 {
 	int64_t low, high;
 	index_range(index, &low, &high);
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		bool bends = atom->kind == ATOM_VALUE ? expr_uses(atom->value, var)
 		                                      : atom->kind != ATOM_VAR && index_uses(atom->of, var);
@@ -489,7 +489,7 @@ bool index_lane_gathers(const struct index *index, int var)
 
 bool index_is_affine(const struct index *index)
 {
-	for (int i = 0; i < index->count; i++)
+	FOR (i, index->count)
 		if (index->terms[i].atom->kind != ATOM_VAR)
 			return false;
 	return true;
@@ -499,7 +499,7 @@ int64_t index_evaluate(
         const struct index *index, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user)
 {
 	int64_t sum = index->constant;
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		int64_t x = atom->kind == ATOM_VAR  ? vars[atom->var]
 		        : atom->kind == ATOM_DIV    ? floor_div(index_evaluate(atom->of, vars, value, user), atom->by)
@@ -540,7 +540,7 @@ static void print_atom(const struct atom *atom, const char *const *names, struct
 
 void index_print(const struct index *index, const char *const *names, struct text *out)
 {
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		int64_t f = index->terms[i].factor;
 		if (f < 0)
 			text_adds(out, i ? " - " : "-");

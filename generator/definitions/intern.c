@@ -78,7 +78,7 @@ static void add(struct arena *arena, enum kind kind, uint32_t hash, const void *
 		struct table larger = { .room = table->room ? table->room * 2 : 64, .count = table->count };
 		larger.at = arena_new_array(arena, const void *, larger.room);
 		larger.hash = arena_new_array(arena, uint32_t, larger.room);
-		for (size_t i = 0; i < table->room; i++)
+		FOR (i, table->room)
 			if (table->hash[i])
 				put(&larger, table->hash[i], table->at[i]);
 		*table = larger;
@@ -113,7 +113,7 @@ const struct atom *intern_atom(struct arena *arena, struct atom made)
 const struct index *intern_index(struct arena *arena, struct index *made)
 {
 	uint64_t hash = mix(0, (uint64_t)made->constant);
-	for (int i = 0; i < made->count; i++) {
+	FOR (i, made->count) {
 		const struct atom *atom = made->terms[i].atom;
 		hash = mix_at(mix(hash, (uint64_t)made->terms[i].factor), atom);
 		made->vars |= vars_of_atom(atom);
@@ -138,9 +138,9 @@ static uint32_t hash_of_expr(const struct expr *e)
 	hash = mix_at(mix_at(mix(hash, number ^ (uint64_t)e->integer << 1), e->of), e->index);
 	for (int i = 0; i < 3 && e->arg[i]; i++)
 		hash = mix_at(hash, e->arg[i]);
-	for (int d = 0; d < e->rank; d++)
+	FOR (d, e->rank)
 		hash = mix_at(hash, e->at[d]);
-	for (int i = 0; i < e->range_count; i++)
+	FOR (i, e->range_count)
 		hash = mix_at(mix(mix(hash, (uint64_t)e->ranges[i].from), (uint64_t)e->ranges[i].to), e->ranges[i].at);
 	return folded(hash);
 }
@@ -158,15 +158,15 @@ static void find_facts(struct expr *e)
 	int64_t cost = cost_alone(e);
 	e->kinds = 1u << e->kind;
 	e->vars = e->index ? e->index->vars : 0;
-	for (int i = 0; i < 3; i++)
+	FOR (i, 3)
 		if (e->arg[i]) {
 			e->kinds |= e->arg[i]->kinds;
 			e->vars |= e->arg[i]->vars;
 			cost += e->arg[i]->cost;
 		}
-	for (int d = 0; d < e->rank; d++)
+	FOR (d, e->rank)
 		e->vars |= e->at[d]->vars;
-	for (int i = 0; i < e->range_count; i++)
+	FOR (i, e->range_count)
 		e->vars |= e->ranges[i].at->vars;
 	e->cost = cost > EXPR_COST_MOST ? EXPR_COST_MOST : (int)cost;
 }

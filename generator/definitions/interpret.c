@@ -86,11 +86,11 @@ static void count_reader(void *user, const struct expr *load)
 static void count_readers(struct run *run)
 {
 	const struct program *program = run->memories.program;
-	for (size_t i = 0; i < program->outputs.count; i++) {
+	FOR_ALL (i, program->outputs) {
 		run->needed[program->outputs.at[i]->number] = true;
 		run->last[program->outputs.at[i]->number] = (int)program->all.count;
 	}
-	for (size_t i = 0; i < program->checks.count; i++)
+	FOR_ALL (i, program->checks)
 		run->needed[program->checks.at[i]->number] = true;
 	for (size_t i = program->all.count; i-- > 0;) {
 		const struct definition *definition = meaning(program->all.at[i], run->memories.math);
@@ -130,7 +130,7 @@ static void describe(void *user, const struct expr *load)
 	struct run *run = user;
 	struct memory memory = run->memories.at[load->of->number];
 	int64_t values[16], n = definition_elements(load->of);
-	for (size_t i = 0; i < run->reported.count; i++)
+	FOR_ALL (i, run->reported)
 		if (run->reported.at[i] == load->of)
 			return;
 	if (dtypes[load->of->type].class == CLASS_FLOAT || n > (int64_t)COUNT(values))
@@ -138,7 +138,7 @@ static void describe(void *user, const struct expr *load)
 	push(&run->arena, &run->reported, load->of);
 	values_load(SYSTEM_INTEGER, values, memory.at, memory.stored, 0, (int)n);
 	text_printf(&run->found, "%s%s is %s", run->found.count ? ", " : "", load->of->name, load->of->rank ? "[" : "");
-	for (int64_t i = 0; i < n; i++)
+	FOR (i, n)
 		text_printf(&run->found, "%s%" PRId64, i ? ", " : "", values[i]);
 	text_adds(&run->found, load->of->rank ? "]" : "");
 }
@@ -160,9 +160,9 @@ static void drop(struct run *run, int number) /* nothing for inputs and constant
 
 static void list_dying(struct run *run, int count)
 {
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		run->dying[i] = -1;
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		if (run->needed[i] && run->last[i] < count) {
 			run->next_dying[i] = run->dying[run->last[i]];
 			run->dying[run->last[i]] = i;
@@ -189,7 +189,7 @@ static void copy_elements(struct memory memory, struct memory to, int64_t first,
 static void begin(struct run *run)
 {
 	const struct program *program = run->memories.program;
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		program->all.at[i]->number = (int)i;
 	count_readers(run);
 	list_dying(run, (int)program->all.count);
@@ -201,7 +201,7 @@ static void run_once(struct run *run)
 	const struct program *program = run->memories.program;
 	struct memory *at = run->memories.at;
 	int count = (int)program->all.count;
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		const struct definition *definition = program->all.at[i];
 		enum source source = meaning(definition, run->memories.math)->source;
 		if (run->needed[i] && source == SOURCE_CONSTANT && !run->owned[i])
@@ -220,11 +220,11 @@ static void run_all(struct run *run, const void *const *inputs, void *const *out
 	const struct program *program = run->memories.program;
 	struct memory *at = run->memories.at;
 	begin(run);
-	for (size_t i = 0; i < program->inputs.count; i++)
+	FOR_ALL (i, program->inputs)
 		at[program->inputs.at[i]->number] =
 		        (struct memory){ (void *)(uintptr_t)inputs[i], program->inputs.at[i]->type };
 	run_once(run);
-	for (size_t i = 0; i < program->outputs.count; i++) {
+	FOR_ALL (i, program->outputs) {
 		const struct definition *output = program->outputs.at[i];
 		copy_elements(at[output->number], (struct memory){ outputs[i], output->type }, 0,
 		        definition_elements(output));
@@ -310,7 +310,7 @@ static void repeat(struct run *run, const struct definition *base)
 		if (run->needed[i] && definition_repeats(all->all.at[i]) == base)
 			place(run, all->all.at[i]);
 	for (int64_t t = 0; t <= r->rounds; t++) {
-		for (size_t i = 0; i < r->body->inputs.count; i++)
+		FOR_ALL (i, r->body->inputs)
 			if (t < r->rounds || r->in[i].moves == REPEAT_CARRIED)
 				hand_in(run, base, i, t);
 		if (t == r->rounds

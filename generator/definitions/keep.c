@@ -21,11 +21,11 @@ bool program_keep(struct program *program, const struct definition *input, struc
 	if (!definition_scatters(output) || output->running || !start || start->kind != EXPR_LOAD || start->of != input
 	        || output->type != input->type || output->rank != input->rank)
 		return false;
-	for (int v = 0; v < output->rank; v++)
+	FOR (v, output->rank)
 		if (output->extents[v] != input->extents[v]
 		        || (output->extents[v] > 1 && (!index_is_var(start->at[v], &var) || var != v)))
 			return false;
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		definition_loads(program->all.at[i], count_load, &k);
 	if (k.loads != 1)
 		return false;

@@ -22,13 +22,13 @@ static void run(const void *of, void *data)
 {
 	const struct program *program = of;
 	VECTOR(struct late *) passing = { 0 };
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct late *read = program->all.at[i]->late;
 		if (read && !read->data)
 			push(program->build->arena, &passing, read);
 	}
 	interpret(program, MATH_STRICT, NULL, &data);
-	for (size_t i = 0; i < passing.count; i++)
+	FOR_ALL (i, passing)
 		late_forget(passing.at[i]);
 }
 

@@ -78,7 +78,7 @@ static void look_up(struct program *program, struct definition *d)
 
 void fold_lookups(struct program *program)
 {
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		size_t before = program->all.count;
 		if (definition_repeats(d) == d && d->repeat)

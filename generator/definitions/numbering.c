@@ -20,7 +20,7 @@ static void make_room(struct numbering *n)
 		return;
 	n->room = n->room ? n->room * 2 : 16;
 	n->slots = arena_new_array(n->arena, int, n->room);
-	for (size_t i = 0; i < n->all.count; i++)
+	FOR_ALL (i, n->all)
 		n->slots[slot_of(n, n->all.at[i].expr)] = (int)i + 1;
 }
 
@@ -29,7 +29,7 @@ int number_expr(struct numbering *n, const struct expr *expr)
 	int number = number_find(n, expr);
 	if (number < 0) {
 		struct numbered it = { .expr = expr, .arg = { -1, -1, -1 } };
-		for (int i = 0; i < 3; i++)
+		FOR (i, 3)
 			if (expr->arg[i])
 				it.arg[i] = number_expr(n, expr->arg[i]);
 		make_room(n);

@@ -17,11 +17,11 @@ static enum visit calls_libm(void *user, const struct expr *expr)
 static bool program_calls_libm(const struct program *program)
 {
 	bool libm = false;
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		const struct definition *d = program->all.at[i];
 		libm |= expr_visit(d->body, calls_libm, NULL) || expr_visit(d->start, calls_libm, NULL)
 		        || (d->repeat && program_calls_libm(d->repeat->body)); /* places are integers */
-		for (int i = 0; i < CHOICES; i++)
+		FOR (i, CHOICES)
 			libm |= expr_visit(d->choice[i], calls_libm, NULL);
 	}
 	return libm;
@@ -56,7 +56,7 @@ _Static_assert(sizeof(enum factors) == sizeof(int) && sizeof(enum algorithms) ==
 
 bool numerics_set(struct numerics *numerics, const char *name, const char *word)
 {
-	for (size_t i = 0; i < COUNT(options); i++)
+	FOR (i, COUNT(options))
 		for (int w = 0; !strcmp(options[i].name, name) && options[i].words[w]; w++)
 			if (!strcmp(options[i].words[w], word)) {
 				memcpy((char *)numerics + options[i].offset, &w, sizeof w);
@@ -68,7 +68,7 @@ bool numerics_set(struct numerics *numerics, const char *name, const char *word)
 
 const char *const *numerics_words(const char *name)
 {
-	for (size_t i = 0; i < COUNT(options); i++)
+	FOR (i, COUNT(options))
 		if (!strcmp(options[i].name, name))
 			return options[i].words;
 	return NULL;

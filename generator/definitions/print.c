@@ -66,7 +66,7 @@ static void print_index(const struct printing *p, const struct index *index, int
 	int parts = index->count + (index->constant != 0);
 	if (parts > 1 && bind > BIND_SUM)
 		text_addc(out, '(');
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		int64_t factor = index->terms[i].factor;
 		text_adds(out, factor < 0 ? i ? " - " : "-" : i ? " + " : "");
@@ -117,7 +117,7 @@ static void print_scalar(const struct printing *p, const struct expr *expr, int 
 	int own = infix[expr->opcode].bind;
 	if (!own) {
 		text_printf(p->out, "%s(", scalars[expr->opcode].name);
-		for (int i = 0; i < scalars[expr->opcode].arity; i++) {
+		FOR (i, scalars[expr->opcode].arity) {
 			text_adds(p->out, i ? ", " : "");
 			print_expr(p, expr->arg[i], 0);
 		}
@@ -138,7 +138,7 @@ static void print_part(const struct printing *p, const struct expr *expr, int bi
 	case EXPR_LOAD:
 		text_adds(p->out, expr->of->name);
 		text_addc(p->out, '[');
-		for (int d = 0; d < expr->of->rank; d++) {
+		FOR (d, expr->of->rank) {
 			text_adds(p->out, d ? ", " : "");
 			print_index(p, expr->at[d], 0);
 		}
@@ -147,7 +147,7 @@ static void print_part(const struct printing *p, const struct expr *expr, int bi
 	case EXPR_SCALAR: print_scalar(p, expr, bind); break;
 	case EXPR_SELECT:
 		text_adds(p->out, "select(");
-		for (int i = 0; i < expr->range_count; i++) {
+		FOR (i, expr->range_count) {
 			text_printf(p->out, "%s%" PRId64 " <= ", i ? " and " : "", expr->ranges[i].from);
 			print_index(p, expr->ranges[i].at, BIND_SUM);
 			text_printf(p->out, " < %" PRId64, expr->ranges[i].to);
@@ -190,11 +190,11 @@ static void begin(struct printing *p, const struct program *program, const struc
 	const struct expr *const roots[] = { definition->start, definition->body, definition->row, definition->lies,
 		definition->choice[CHOICE_THERE], definition->choice[CHOICE_BARS], definition->choice[CHOICE_MOST] };
 	p->parts.arena = program->arena;
-	for (int v = 0; v < definition->rank; v++)
+	FOR (v, definition->rank)
 		p->names[v] = output_variables[v];
-	for (int v = 0; v < definition->reduced + definition_chooses(definition); v++)
+	FOR (v, definition->reduced + definition_chooses(definition))
 		p->names[definition->rank + v] = reduced_variables[v];
-	for (size_t i = 0; i < COUNT(roots); i++)
+	FOR (i, COUNT(roots))
 		if (roots[i])
 			number_expr(&p->parts, roots[i]);
 	p->names_of_parts = arena_new_array(program->arena, int, p->parts.all.count + 1);
@@ -207,7 +207,7 @@ static void name_parts(struct printing *p, struct text *lines)
 	int names = 0;
 	text_init(&text, out->build);
 	p->out = &text;
-	for (size_t i = 0; i < p->parts.all.count; i++) {
+	FOR_ALL (i, p->parts.all) {
 		const struct numbered *part = &p->parts.all.at[i];
 		text.count = 0;
 		if (part->uses > 1)
@@ -225,7 +225,7 @@ static void name_parts(struct printing *p, struct text *lines)
 static void print_type(const struct definition *definition, struct text *out)
 {
 	text_printf(out, "%s %s[", definition->name, dtypes[definition->type].text);
-	for (int d = 0; d < definition->rank; d++)
+	FOR (d, definition->rank)
 		text_printf(out, "%s%" PRId64, d ? "," : "", definition->extents[d]);
 	text_addc(out, ']');
 }
@@ -233,7 +233,7 @@ static void print_type(const struct definition *definition, struct text *out)
 static void print_scatter(const struct printing *p, const struct definition *definition)
 {
 	text_adds(p->out, " to [");
-	for (int v = 0; v < definition->rank; v++) {
+	FOR (v, definition->rank) {
 		text_adds(p->out, v ? ", " : "");
 		if (definition->place[v] && definition->place[v]->kind == EXPR_INDEX)
 			print_index(p, definition->place[v]->index, 0);
@@ -258,7 +258,7 @@ static void print_computed(const struct program *program, const struct definitio
 	text_adds(out, " = ");
 	if (definition->reduce) {
 		text_printf(out, "%s%s(", definition->running ? "running " : "", words[definition->reduce]);
-		for (int d = 0; d < definition->reduced; d++)
+		FOR (d, definition->reduced)
 			text_printf(out, "%sk%d < %" PRId64, d ? ", " : "", d, definition->reduced_extents[d]);
 		if (definition->order == ORDER_LANES)
 			text_adds(out, " by 64");
@@ -271,7 +271,7 @@ static void print_computed(const struct program *program, const struct definitio
 		text_adds(out, definition->in_place ? " in place) " : ") ");
 	}
 	print_expr(&p, definition->body, 0);
-	for (int i = 0; i < CHOICES; i++)
+	FOR (i, CHOICES)
 		if (definition->choice[i]) {
 			text_adds(out, choices[i]);
 			print_expr(&p, definition->choice[i], 0);
@@ -307,7 +307,7 @@ static void print_repeat(const struct definition *definition, struct text *out)
 	        repeat->rounds);
 	if (repeat->going >= 0)
 		text_printf(out, " while %s", repeat->body->inputs.at[repeat->going]->name);
-	for (int i = 0; i < definition->operands; i++) {
+	FOR (i, definition->operands) {
 		text_printf(out, ", %s", repeat->body->inputs.at[i]->name);
 		text_printf(out, "%s%s = ", words[repeat->in[i].moves], repeat->in[i].back ? " back" : "");
 		print_expr(&p, definition->operand[i], 0);
@@ -320,7 +320,7 @@ static void print_repeat(const struct definition *definition, struct text *out)
 void program_print(const struct program *program, struct text *out)
 {
 	text_printf(out, "program %s\n", program->name);
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		const struct definition *definition = program->all.at[i];
 		print_type(definition, out);
 		if (definition->source == SOURCE_INPUT)
@@ -333,9 +333,9 @@ void program_print(const struct program *program, struct text *out)
 			print_computed(program, definition, out);
 		text_addc(out, '\n');
 	}
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		text_printf(out, "output %s = %s\n", program->output_names.at[i], program->outputs.at[i]->name);
-	for (size_t i = 0; i < program->checks.count; i++)
+	FOR_ALL (i, program->checks)
 		text_printf(out, "check %s: %s\n", program->checks.at[i]->name, program->checks.at[i]->check->text);
 }
 

@@ -29,7 +29,7 @@ static bool is_constant(const struct expr *e)
 static const struct expr *settled(
         struct folding *f, const struct definition *over, const char *part, const struct expr *e)
 {
-	for (int v = 0; v < over->rank; v++)
+	FOR (v, over->rank)
 		if (expr_uses(e, v))
 			return expr_settle(f->program, arena_printf(f->arena, "%s.%s", over->name, part), over, e);
 	return expr_fold(f->program, e);
@@ -102,7 +102,7 @@ static const struct expr *less_zero(struct folding *f, const struct expr *e)
 static bool open(struct folding *f, const struct expr *e, struct dequantised *d)
 {
 	*d = (struct dequantised){ 0 };
-	for (int depth = 0; depth < DEPTH; depth++) {
+	FOR (depth, DEPTH) {
 		if (e->kind == EXPR_LOAD) {
 			if (!(e = seen_through(f, e)))
 				return false;
@@ -156,7 +156,7 @@ static const struct expr *padded(struct folding *f, const struct dequantised *d)
 static bool moves_with_terms(const struct definition *sum, const struct expr *e)
 {
 	bool moves = false;
-	for (int k = 0; k < sum->reduced; k++)
+	FOR (k, sum->reduced)
 		moves |= expr_uses(e, sum->rank + k);
 	return moves;
 }
@@ -202,13 +202,13 @@ static void fold_sum(struct folding *f, struct definition *sum)
 	struct dequantised factor[2];
 	const struct expr *scale[2];
 	bool is[2];
-	for (int i = 0; i < 2; i++)
+	FOR (i, 2)
 		is[i] = open(f, sum->body->arg[i], &factor[i]);
 	if (!is[0] || !is[1]) {
 		sum->literal = is[0] || is[1] ? "one factor is no dequantised tensor of 8 or 16 bits" : NULL;
 		return;
 	}
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		if (moves_with_terms(sum, factor[i].scale)) {
 			sum->literal = "a scale moves with the terms";
 			return;
@@ -257,7 +257,7 @@ static bool is_scaled_sum(const struct expr *e)
 /* From the quotient inwards: bounds, and maps that only move, up to float(sum) * scale. */
 static bool find_sum(struct folding *f, const struct expr *e, struct requantised *r)
 {
-	for (int depth = 0; depth < DEPTH; depth++) {
+	FOR (depth, DEPTH) {
 		if (e->kind == EXPR_LOAD) {
 			if (e->of->source != SOURCE_COMPUTED || !(e = seen_through(f, e)))
 				return false;
@@ -358,7 +358,7 @@ static void fold_quantise(struct folding *f, struct definition *d)
 static bool always_meets(const struct definition *d, const struct range *range)
 {
 	int var = -1, tap = -1;
-	for (int i = 0; i < range->at->count; i++) {
+	FOR (i, range->at->count) {
 		const struct atom *atom = range->at->terms[i].atom;
 		int *is = atom->kind == ATOM_VAR && atom->var < d->rank ? &var : &tap;
 		if (atom->kind != ATOM_VAR || *is >= 0)
@@ -367,7 +367,7 @@ static bool always_meets(const struct definition *d, const struct range *range)
 	}
 	int64_t results = var < 0 ? 1 : d->extents[var], taps = tap < 0 ? 1 : d->reduced_extents[tap - d->rank],
 	        step = var < 0 ? 0 : index_factor(range->at, var), apart = tap < 0 ? 0 : index_factor(range->at, tap);
-	for (int64_t r = 0; r < results; r++) {
+	FOR (r, results) {
 		bool meets = false;
 		for (int64_t t = 0; t < taps && !meets; t++) {
 			int64_t at = step * r + apart * t + range->at->constant;
@@ -388,7 +388,7 @@ static void fold_maximum(struct folding *f, struct definition *d)
 	     meets = true;
 	for (int i = 0; padded && i < e->range_count; i++)
 		meets &= always_meets(d, &e->ranges[i]);
-	for (int i = 0; i < MAX_RANK; i++)
+	FOR (i, MAX_RANK)
 		meets &= !d->counts[i] && !d->reduced_counts[i];
 	if (!meets || !open(f, padded ? e->arg[0] : e, &x) || x.pads || !is_constant(x.scale) || x.scale->vars
 	        || !are_scales(expr_fold(f->program, x.scale)))
@@ -454,7 +454,7 @@ static void fold_numbers(struct folding *f, struct definition *d)
 void fold_quantised(struct program *program)
 {
 	struct folding f = { program, program->arena };
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		size_t before = program->all.count;
 		if (definition_repeats(d) == d && d->repeat)

@@ -27,10 +27,10 @@ static void look(void *user, const struct expr *load)
 static int axis_of(const struct definition *sum, const struct expr *load)
 {
 	int axis = -1, moving = 0;
-	for (int k = 0; k < sum->reduced; k++)
+	FOR (k, sum->reduced)
 		moving += sum->reduced_extents[k] > 1;
-	for (int d = 0; d < load->rank; d++)
-		for (int k = 0; k < sum->reduced; k++)
+	FOR (d, load->rank)
+		FOR (k, sum->reduced)
 			if (sum->reduced_extents[k] > 1 && index_uses(load->at[d], sum->rank + k))
 				axis = axis < 0 ? d : MAX_RANK;
 	return moving == 1 && axis < MAX_RANK ? axis : -1;
@@ -71,7 +71,7 @@ static const struct expr *halves(struct program *program, const struct definitio
 	int64_t count = definition_elements(w);
 	uint16_t *codes = arena_new_array(program->arena, uint16_t, (size_t)count);
 	const char *from = definition_data(w);
-	for (int64_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		float x;
 		memcpy(&x, from + 4 * i, 4);
 		codes[i] = (uint16_t)narrow_code(type, 0, x);
@@ -91,22 +91,22 @@ static const struct expr *bytes(struct program *program, const struct definition
 	const char *from = definition_data(w);
 	for (int d = axis + 1; d < w->rank; d++)
 		inner *= w->extents[d];
-	for (int d = 0; d < w->rank; d++) {
+	FOR (d, w->rank) {
 		extents[d] = d == axis ? 1 : w->extents[d];
 		at[d] = d == axis ? index_constant(program->arena, 0) : index_var(program->arena, d, w->extents[d]);
 	}
 	signed char *codes = arena_alloc(program->arena, (size_t)count);
 	float *scales = arena_new_array(program->arena, float, (size_t)(count / terms)), x;
-	for (int64_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		float *scale = scales + i / (inner * terms) * inner + i % inner;
 		memcpy(&x, from + 4 * i, 4);
 		if (!isfinite(x))
 			return NULL;
 		*scale = fmaxf(*scale, fabsf(x));
 	}
-	for (int64_t i = 0; i < count / terms; i++)
+	FOR (i, count / terms)
 		scales[i] /= 127;
-	for (int64_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		float scale = scales[i / (inner * terms) * inner + i % inner];
 		memcpy(&x, from + 4 * i, 4);
 		codes[i] = (signed char)(scale > 0 ? fmax(fmin(nearbyint((double)x / scale), 127), -127) : 0);
@@ -128,7 +128,7 @@ static struct definition *becomes(const void *user, struct definition *of)
 
 void store_weights(struct program *program, enum weights as)
 {
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct storing s = { .program = program, .w = program->all.at[i] };
 		size_t before = program->all.count;
 		if (!is_stored(&s))
@@ -143,7 +143,7 @@ void store_weights(struct program *program, enum weights as)
 		s.becomes->node = s.w->node;
 		definition_fold(program, s.becomes);
 		program_move(program, before, s.w);
-		for (size_t k = 0; k < program->all.count; k++)
+		FOR_ALL (k, program->all)
 			if (program->all.at[k]->source == SOURCE_COMPUTED && program->all.at[k]->products)
 				program->all.at[k]->body =
 				        expr_redirect(program->arena, program->all.at[k]->body, becomes, &s);

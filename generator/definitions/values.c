@@ -24,7 +24,7 @@ enum system system_of(enum dtype type, enum math math)
 	do { \
 		const C *e = elements; \
 		Y *y = values; \
-		for (int i = 0; i < n; i++) \
+		FOR (i, n) \
 			y[i] = (Y)e[PLACE]; \
 	} while (0)
 
@@ -64,7 +64,7 @@ void values_gather(enum system system, void *values, const void *elements, enum 
 	do { \
 		C *e = elements; \
 		const V *v = values; \
-		for (int i = 0; i < n; i++) \
+		FOR (i, n) \
 			e[first + i] = (C)v[i]; \
 	} while (0)
 
@@ -101,10 +101,10 @@ void values_wrap(enum dtype type, int64_t *values, int n)
 	int unused = 64 - dtypes[type].bits;
 	bool is_signed = dtypes[type].class == CLASS_INT;
 	if (dtypes[type].class == CLASS_BOOL)
-		for (int i = 0; i < n; i++)
+		FOR (i, n)
 			values[i] = values[i] != 0;
 	else if (unused)
-		for (int i = 0; i < n; i++)
+		FOR (i, n)
 			values[i] = is_signed ? (int64_t)((uint64_t)values[i] << unused) >> unused
 			                      : (int64_t)((uint64_t)values[i] << unused >> unused);
 }
@@ -126,7 +126,7 @@ static int64_t cut(double x, enum dtype type)
 static void cast_bits(
         enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, void *y, int n)
 {
-	for (int i = 0; i < n; i++) {
+	FOR (i, n) {
 		uint64_t room[1];
 		values_store(from, (const char *)a + (size_t)i * system_bytes(from), room, from_type, 0, 1);
 		values_load(to, (char *)y + (size_t)i * system_bytes(to), room, to_type, 0, 1);
@@ -136,7 +136,7 @@ static void cast_bits(
 static void cast_narrow(
         enum system from, enum dtype from_type, const void *a, enum dtype to_type, int cast, int64_t *y, int n)
 {
-	for (int i = 0; i < n; i++) {
+	FOR (i, n) {
 		int64_t whole = from == SYSTEM_INTEGER ? ((const int64_t *)a)[i] : 0;
 		float x = from == SYSTEM_FLOAT   ? ((const float *)a)[i]
 		        : from == SYSTEM_DOUBLE  ? narrow_odd(((const double *)a)[i])
@@ -170,7 +170,7 @@ void values_cast(enum system from, enum dtype from_type, const void *a, enum sys
 	if (dtype_is_narrow(from_type))
 		return;
 	if (to != SYSTEM_INTEGER) {
-		for (int i = 0; i < n; i++) {
+		FOR (i, n) {
 			double x = from == SYSTEM_FLOAT ? f[i] : from == SYSTEM_DOUBLE ? d[i] : 0;
 			if (to == SYSTEM_DOUBLE)
 				((double *)y)[i] = from != SYSTEM_INTEGER ? x
@@ -183,7 +183,7 @@ void values_cast(enum system from, enum dtype from_type, const void *a, enum sys
 		}
 		return;
 	}
-	for (int i = 0; i < n; i++) {
+	FOR (i, n) {
 		double x = from == SYSTEM_FLOAT ? f[i] : from == SYSTEM_DOUBLE ? d[i] : 0;
 		int64_t *out = y;
 		out[i] = from == SYSTEM_INTEGER ? k[i] : to_type == DTYPE_BOOL ? x != 0 : cut(x, to_type);
@@ -194,9 +194,9 @@ void values_cast(enum system from, enum dtype from_type, const void *a, enum sys
 void values_spread(enum system system, const void *value, void *y, int n)
 {
 	if (system == SYSTEM_FLOAT)
-		for (int i = 0; i < n; i++)
+		FOR (i, n)
 			((float *)y)[i] = *(const float *)value;
 	else
-		for (int i = 0; i < n; i++)
+		FOR (i, n)
 			((int64_t *)y)[i] = *(const int64_t *)value;
 }

@@ -17,7 +17,7 @@ static bool look(struct looking *, const struct expr *);
 
 static bool look_inside(struct looking *l, const struct index *index)
 {
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		if (atom->value ? look(l, atom->value) : atom->of && atom->of->values && look_inside(l, atom->of))
 			return true;
@@ -141,7 +141,7 @@ const struct index *rewrite_index(struct rewriter *r, const struct index *index)
 	if (r->memo && r->memo->at[slot].of == index)
 		return r->memo->at[slot].is;
 	const struct index *sum = index_constant(r->arena, index->constant);
-	for (int i = 0; i < index->count; i++)
+	FOR (i, index->count)
 		sum = index_add(r->arena, sum,
 		        index_scale(r->arena, rewrite_atom(r, index->terms[i].atom), index->terms[i].factor));
 	if (r->memo) {
@@ -160,7 +160,7 @@ const struct expr *rewrite_load(struct rewriter *r, const struct expr *load, str
 {
 	const struct index *at[MAX_VARS] = { 0 };
 	bool same = of == load->of;
-	for (int d = 0; d < load->rank; d++)
+	FOR (d, load->rank)
 		same &= (at[d] = rewrite_held(r, load->at[d])) == load->at[d];
 	return same ? load : expr_load(r->arena, of, at);
 }
@@ -171,7 +171,7 @@ static const struct expr *rewrite_select(struct rewriter *r, const struct expr *
 	        *ranges = expr->range_count <= MAX_VARS
 	        ? few
 	        : arena_new_array(r->arena, struct range, (size_t)expr->range_count);
-	for (int i = 0; i < expr->range_count; i++)
+	FOR (i, expr->range_count)
 		ranges[i] =
 		        (struct range){ rewrite_held(r, expr->ranges[i].at), expr->ranges[i].from, expr->ranges[i].to };
 	return expr_select(r->arena, ranges, expr->range_count, arg[0], arg[1]);
@@ -181,7 +181,7 @@ static const struct expr *rewrite_parts(struct rewriter *r, const struct expr *e
 {
 	const struct expr *arg[3] = { NULL };
 	bool same = true;
-	for (int i = 0; i < 3; i++)
+	FOR (i, 3)
 		if (expr->arg[i])
 			same &= (arg[i] = rewrite_expr(r, expr->arg[i])) == expr->arg[i];
 	switch (expr->kind) {

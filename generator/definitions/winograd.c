@@ -204,8 +204,8 @@ static struct definition *define_run_time_filters(const struct winograd *w)
 	const struct index *var[4];
 	const struct expr *d[3], *columns[3], *scales[6], *row[6];
 	index_vars(w->arena, var, 4, extents);
-	for (int c = 0; c < 3; c++) {
-		for (int r = 0; r < 3; r++) {
+	FOR (c, 3) {
+		FOR (r, 3) {
 			const struct index *at[] = { var[2], var[3], index_constant(w->arena, r),
 				index_constant(w->arena, c) };
 			d[r] = expr_load(w->arena, w->w->of, at);
@@ -352,9 +352,9 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 
 struct rewrite *program_rewrite(const struct program *program, const struct definition *definition)
 {
-	for (size_t i = 0; i < program->rewrites.count; i++) {
+	FOR_ALL (i, program->rewrites) {
 		struct rewrite *rewrite = program->rewrites.at[i];
-		for (size_t p = 0; p < COUNT(rewrite->parts); p++)
+		FOR (p, COUNT(rewrite->parts))
 			if (rewrite->parts[p] == definition)
 				return rewrite;
 		if (rewrite->result == definition)
