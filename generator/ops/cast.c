@@ -43,12 +43,11 @@ static enum dtype type_asked(const struct node *node)
 
 static int rounding(const struct node *node, enum dtype to)
 {
-	const char *mode = attribute_string(node, "round_mode");
-	if (strcmp(mode, "up") && strcmp(mode, "down") && strcmp(mode, "nearest"))
-		node_invalid(node, "round_mode is \"%s\"; up, down or nearest is right", mode);
+	static const int modes[] = { CAST_UP, CAST_DOWN, 0 };
+	int mode = attribute_choice(node, "round_mode", attribute_string(node, "round_mode"), "up down nearest");
 	int cast = attribute_int(node, "saturate") ? CAST_SATURATES : 0;
 	if (to == DTYPE_F8E8M0)
-		return cast | (*mode == 'u' ? CAST_UP : *mode == 'd' ? CAST_DOWN : 0);
+		return cast | modes[mode];
 	return to == DTYPE_F16 || to == DTYPE_BF16 ? 0 : cast;
 }
 

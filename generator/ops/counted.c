@@ -90,8 +90,6 @@ static struct tensor *put_before(const struct node *node, const struct tensor *x
  * at no more of them; NULL: at all. */
 void counts_put(struct node *node, int i, int axis, float value, struct tensor *element, struct tensor *end)
 {
-	struct graph *graph = node->graph;
-	struct arena *arena = graph->build->arena;
 	struct tensor *x = node->in[i], *before;
 	if (counts_are_put(x, axis))
 		return;
@@ -99,20 +97,13 @@ void counts_put(struct node *node, int i, int axis, float value, struct tensor *
 		node->in[i] = before;
 		return;
 	}
-	struct node *there = size_node(node, "Counted",
+	struct node *there = size_node(node, "Counted", x->name,
 	        end               ? 4
 	                : element ? 3
 	                          : 2,
-	        (struct tensor *[]){ x, x->dims[axis].count, element, end }, 1);
-	there->attributes = arena_new_array(arena, struct attribute, 2);
-	there->attribute_count = 2;
-	there->attributes[0] =
-	        (struct attribute){ .name = name_is(graph->build->names, "axis"), .kind = ATTRIBUTE_INT, .i = axis };
-	there->attributes[1] = (struct attribute){
-		.name = name_is(graph->build->names, "value"), .kind = ATTRIBUTE_FLOAT, .f = value
-	};
-	there->out[0] = graph_tensor_fresh(graph, x->name);
-	there->out[0]->producer = there;
+	        (struct tensor *[]){ x, x->dims[axis].count, element, end });
+	size_says(there, "axis", axis);
+	size_says_float(there, "value", value);
 	infer_output_like(there, 0, x);
 	node->in[i] = there->out[0];
 }
@@ -167,19 +158,12 @@ void define_agree(struct definer *definer)
 /* A check asks that they are the same, of one bound, and input i has the other, or a number, from here on. */
 void counts_must_be(struct node *node, int i, int axis, struct tensor *count, int64_t extent)
 {
-	struct graph *graph = node->graph;
-	struct arena *arena = graph->build->arena;
 	struct tensor *x = node->in[i], *own = x->dims[axis].count;
 	if (!own || own == count || x->dims[axis].extent != extent)
 		return;
-	struct node *made = size_node(node, "Agree", 3, (struct tensor *[]){ x, own, count }, 1);
+	struct node *made = size_node(node, "Agree", x->name, 3, (struct tensor *[]){ x, own, count });
 	made->guard = node->guard; /* in a round that does not come nobody asks */
-	made->attributes = arena_new_array(arena, struct attribute, 1);
-	made->attribute_count = 1;
-	made->attributes[0] =
-	        (struct attribute){ .name = name_is(graph->build->names, "axis"), .kind = ATTRIBUTE_INT, .i = axis };
-	made->out[0] = graph_tensor_fresh(graph, x->name);
-	made->out[0]->producer = made;
+	size_says(made, "axis", axis);
 	infer_agree(made);
 	node->in[i] = made->out[0];
 }

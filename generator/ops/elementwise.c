@@ -124,10 +124,7 @@ void define_binary(struct definer *definer)
 /* ---- BitShift ---- */
 static bool shifts_left(const struct node *node)
 {
-	const char *direction = node_string(node, "direction", "");
-	if (strcmp(direction, "LEFT") && strcmp(direction, "RIGHT"))
-		node_invalid(node, "direction is \"%s\", LEFT or RIGHT is right", direction);
-	return *direction == 'L';
+	return !attribute_choice(node, "direction", node_string(node, "direction", ""), "LEFT RIGHT");
 }
 
 void infer_shift(struct node *node)
@@ -385,10 +382,7 @@ void define_power(struct definer *definer)
 /* ---- Gelu: by erf, or by tanh where asked ---- */
 static bool gelu_is_tanh(const struct node *node)
 {
-	const char *kind = attribute_string(node, "approximate");
-	if (strcmp(kind, "none") && strcmp(kind, "tanh"))
-		node_invalid(node, "approximate is \"%s\", \"none\" or \"tanh\" is right", kind);
-	return !strcmp(kind, "tanh");
+	return attribute_choice(node, "approximate", attribute_string(node, "approximate"), "none tanh");
 }
 
 void infer_gelu(struct node *node)

@@ -7,26 +7,16 @@ enum mode { LINEAR, NEAREST, CUBIC };
 enum padding { ZEROS, BORDER, REFLECTION };
 enum { ANY_RANK = 20 };
 
-static int choice(const struct node *node, const char *name, const char *const *names)
-{
-	const char *given = attribute_string(node, name);
-	FOR (i, 3)
-		if (!strcmp(given, names[i]))
-			return i;
-	node_invalid(node, "%s is \"%s\", %s, %s or %s is right", name, given, names[0], names[1], names[2]);
-}
-
 static enum mode mode_of(const struct node *node)
 {
-	static const char *const names[] = { "linear", "nearest", "cubic" },
-	                         *const old[] = { "bilinear", "nearest", "bicubic" };
-	return (enum mode)choice(node, "mode", node->since < ANY_RANK ? old : names);
+	return (enum mode)attribute_choice(node, "mode", attribute_string(node, "mode"),
+	        node->since < ANY_RANK ? "bilinear nearest bicubic" : "linear nearest cubic");
 }
 
 static enum padding padding_of(const struct node *node)
 {
-	static const char *const names[] = { "zeros", "border", "reflection" };
-	return (enum padding)choice(node, "padding_mode", names);
+	return (enum padding)attribute_choice(
+	        node, "padding_mode", attribute_string(node, "padding_mode"), "zeros border reflection");
 }
 
 void infer_grid_sample(struct node *node)

@@ -186,3 +186,18 @@ int attribute_axis(const struct node *node, int rank)
 {
 	return (int)node_axis(node, node_int(node, "axis", (int64_t)row_of(node, "axis")->number), rank);
 }
+
+int attribute_choice(const struct node *node, const char *name, const char *given, const char *words)
+{
+	struct arena *arena = node->graph->build->arena;
+	const char *text = "";
+	int which = 0;
+	for (const char *at = words; *at; which++) {
+		int length = (int)strcspn(at, " ");
+		if (!strncmp(at, given, (size_t)length) && !given[length])
+			return which;
+		text = arena_printf(arena, "%s%s%.*s", text, !which ? "" : at[length] ? ", " : " or ", length, at);
+		at += length + (at[length] == ' ');
+	}
+	node_invalid(node, "%s is \"%s\", %s is right", name, given, text);
+}

@@ -71,6 +71,8 @@ bool op_chooses(const struct op *);
 int64_t attribute_int(const struct node *, const char *name);
 float attribute_float(const struct node *, const char *name);
 const char *attribute_string(const struct node *, const char *name);
+/* Which of some words, with spaces between, an attribute is; `given`: what it says, or is where it says nothing. */
+int attribute_choice(const struct node *, const char *name, const char *given, const char *words);
 int attribute_axis(const struct node *, int rank);    /* "axis", in [0, rank) */
 const char *attribute_kind_name(enum attribute_kind); /* "int", "floats" … */
 
@@ -276,8 +278,10 @@ struct span size_span(struct tensor *); /* what it lies between, whatever a call
 bool size_is_said(struct tensor *);     /* a call says it, or all that it is made of */
 int size_parts(const struct tensor *);  /* of how many sizes it is made */
 struct dim size_dim(struct tensor *); /* a dim of so many: its bound, and the size as its count where it is no number */
-/* A node of the domain `ingot` in front of that one, its outputs not there yet. */
-struct node *size_node(const struct node *, const char *type, int ins, struct tensor *const *in, int outs);
+/* A node of the domain `ingot` in front of that one, its output fresh and not inferred; what its attributes say. */
+struct node *size_node(const struct node *, const char *type, const char *name, int ins, struct tensor *const *in);
+void size_says(struct node *, const char *name, int64_t);
+void size_says_float(struct node *, const char *name, float);
 
 /* The same of what the node's attribute `at` says of a dim: "at" of a node of sizes. */
 struct tensor *size_made(const struct node *, const char *type, int at, int ins, struct tensor *const *in);

@@ -10,13 +10,8 @@ enum { PAD_MOST = 1 << 30 }; /* at run time */
 
 static enum mode mode_of(const struct node *node)
 {
-	static const char *const names[] = { "constant", "reflect", "edge", "wrap" };
-	const char *given = attribute_string(node, "mode");
-	for (int i = 0; i < (node->since < WRAPS ? 3 : 4); i++)
-		if (!strcmp(given, names[i]))
-			return (enum mode)i;
-	node_invalid(node, "mode is \"%s\", constant, reflect, edge%s is right", given,
-	        node->since < WRAPS ? "" : " or wrap");
+	return (enum mode)attribute_choice(node, "mode", attribute_string(node, "mode"),
+	        node->since < WRAPS ? "constant reflect edge" : "constant reflect edge wrap");
 }
 
 /* How many elements come before and behind each dimension, below 0: go.  False where they are not constant. */

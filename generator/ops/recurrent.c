@@ -134,14 +134,13 @@ static void activations_of(const struct node *node, struct lstm *lstm)
 
 static void lstm_of(const struct node *node, const struct recurrence *kind, struct lstm *lstm)
 {
-	const char *direction = attribute_string(node, "direction");
+	int direction = attribute_choice(
+	        node, "direction", attribute_string(node, "direction"), "forward reverse bidirectional");
 	memset(lstm, 0, sizeof *lstm);
 	lstm->kind = kind;
-	lstm->directions = !strcmp(direction, "bidirectional") ? 2 : 1;
-	lstm->reverse[0] = !strcmp(direction, "reverse");
+	lstm->directions = direction == 2 ? 2 : 1;
+	lstm->reverse[0] = direction == 1;
 	lstm->reverse[1] = true;
-	if (lstm->directions == 1 && !lstm->reverse[0] && strcmp(direction, "forward"))
-		node_invalid(node, "direction is \"%s\", forward, reverse or bidirectional is right", direction);
 	activations_of(node, lstm);
 	lstm->batch_first = attribute_int(node, "layout") != 0;
 	lstm->coupled = kind == &of_lstm && attribute_int(node, "input_forget") != 0;

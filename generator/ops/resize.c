@@ -36,32 +36,27 @@ struct resize {
 	        *end_at[MAX_RANK]; /* of an axis where one comes at run time, doubles; else NULL */
 };
 
-static int choice(const struct node *node, const char *name, const char *given, const char *const *names, int count)
+static int choice(const struct node *node, const char *name, const char *words)
 {
-	char text[200] = "";
-	FOR (i, count) {
-		if (!strcmp(given, names[i]))
-			return i;
-		strcat(strcat(text, i ? ", " : ""), names[i]);
-	}
-	node_invalid(node, "%s is \"%s\", one of %s is right", name, given, text);
+	return attribute_choice(node, name, attribute_string(node, name), words);
 }
 
 static void modes_of(const struct node *node, struct resize *r)
 {
-	static const char *const modes[] = { "nearest", "linear", "cubic" };
-	static const char *const coordinates[] = { "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
-		"tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric" };
-	static const char *const nearest[] = { "round_prefer_floor", "round_prefer_ceil", "floor", "ceil" };
 	bool first = node->since < INPUTS_OF_11;
-	r->mode = (enum mode)choice(node, "mode", attribute_string(node, "mode"), modes, first ? 2 : 3);
-	r->coordinates = first ? ASYMMETRIC
-	                       : (enum coordinates)choice(node, "coordinate_transformation_mode",
-	                               attribute_string(node, "coordinate_transformation_mode"), coordinates,
-	                               node->since < SYMMETRIC ? 6 : 7);
-	r->nearest = first
-	        ? FLOOR
-	        : (enum nearest_mode)choice(node, "nearest_mode", attribute_string(node, "nearest_mode"), nearest, 4);
+	r->mode = (enum mode)choice(node, "mode", first ? "nearest linear" : "nearest linear cubic");
+	r->coordinates = ASYMMETRIC;
+	r->nearest = FLOOR;
+	if (!first) {
+		r->coordinates = (enum coordinates)choice(node, "coordinate_transformation_mode",
+		        node->since < SYMMETRIC
+		                ? "half_pixel pytorch_half_pixel align_corners asymmetric tf_half_pixel_for_nn "
+		                  "tf_crop_and_resize"
+		                : "half_pixel pytorch_half_pixel align_corners asymmetric tf_half_pixel_for_nn "
+		                  "tf_crop_and_resize half_pixel_symmetric");
+		r->nearest = (enum nearest_mode)choice(
+		        node, "nearest_mode", "round_prefer_floor round_prefer_ceil floor ceil");
+	}
 	r->a = first ? 0 : (double)attribute_float(node, "cubic_coeff_a");
 	r->exclude_outside = !first && attribute_int(node, "exclude_outside") && r->mode == CUBIC;
 	r->antialias = node->since >= AXES && attribute_int(node, "antialias") && r->mode != NEAREST;
@@ -92,10 +87,9 @@ static bool is_there(const struct node *node, int i) /* and not empty */
 
 static enum policy policy_of(const struct node *node)
 {
-	static const char *const policies[] = { "stretch", "not_larger", "not_smaller" };
-	return node->since < AXES ? STRETCH
-	                          : (enum policy)choice(node, "keep_aspect_ratio_policy",
-	                                  attribute_string(node, "keep_aspect_ratio_policy"), policies, 3);
+	return node->since < AXES
+	        ? STRETCH
+	        : (enum policy)choice(node, "keep_aspect_ratio_policy", "stretch not_larger not_smaller");
 }
 
 /* Which axes scales, sizes and the region are of. */
@@ -272,7 +266,6 @@ static struct tensor *scaled_exactly(const struct node *node, struct tensor *cou
 
 struct tensor *resize_size(const struct node *node, int d)
 {
-	struct build *build = node->graph->build;
 	struct resize r;
 	struct tensor *count = node->in[0]->dims[d].count, *size;
 	int64_t axes[MAX_RANK];
@@ -290,9 +283,7 @@ struct tensor *resize_size(const struct node *node, int d)
 	        && before->producer->in[0] == count)
 		return node->out[0]->dims[d].count;
 	size = size_made(node, "SizeScaled", d, 1, &count);
-	size->producer->attributes[size->producer->attribute_count++] = (struct attribute){
-		.name = name_is(build->names, "scale"), .kind = ATTRIBUTE_FLOAT, .f = (float)r.scale[d]
-	};
+	size_says_float(size->producer, "scale", (float)r.scale[d]);
 	return size;
 }
 

@@ -33,20 +33,14 @@ static const struct index *image_of(struct definer *definer, const struct expr *
 enum { HAS_PIXELS = 16 };
 static bool is_max(const struct node *node)
 {
-	const char *mode = attribute_string(node, "mode");
-	if (strcmp(mode, "avg") && strcmp(mode, "max"))
-		node_invalid(node, "mode is \"%s\", avg or max is right", mode);
-	return *mode == 'm';
+	return attribute_choice(node, "mode", attribute_string(node, "mode"), "avg max");
 }
 
 static bool half_pixel(const struct node *node)
 {
-	const char *mode = node_string(
-	        node, "coordinate_transformation_mode", node->since < HAS_PIXELS ? "output_half_pixel" : "half_pixel");
-	if (strcmp(mode, "half_pixel") && strcmp(mode, "output_half_pixel"))
-		node_invalid(node, "coordinate_transformation_mode is \"%s\", half_pixel or output_half_pixel is right",
-		        mode);
-	return *mode == 'h';
+	const char *name = "coordinate_transformation_mode",
+	           *usual = node->since < HAS_PIXELS ? "output_half_pixel" : "half_pixel";
+	return !attribute_choice(node, name, node_string(node, name, usual), "half_pixel output_half_pixel");
 }
 
 void infer_roi_align(struct node *node)

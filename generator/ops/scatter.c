@@ -182,10 +182,7 @@ static int cache_axis(const struct node *node)
 
 static bool is_circular(const struct node *node)
 {
-	const char *mode = attribute_string(node, "mode");
-	if (strcmp(mode, "linear") && strcmp(mode, "circular"))
-		node_invalid(node, "mode is %s, linear or circular is right", mode);
-	return !strcmp(mode, "circular");
+	return attribute_choice(node, "mode", attribute_string(node, "mode"), "linear circular");
 }
 
 void infer_tensor_scatter(struct node *node)

@@ -144,10 +144,7 @@ static struct tensor *size_of_reshaped(const struct node *node, int d)
 	FOR (k, x->rank)
 		in[1 + k] = size_of_dim(node, &x->dims[k]);
 	struct tensor *size = size_made(node, "SizeReshape", d, 1 + x->rank, in);
-	size->producer->attributes[size->producer->attribute_count++] =
-	        (struct attribute){ .name = name_is(node->graph->build->names, "allowzero"),
-		        .kind = ATTRIBUTE_INT,
-		        .i = attribute_int(node, "allowzero") };
+	size_says(size->producer, "allowzero", attribute_int(node, "allowzero"));
 	return size;
 }
 

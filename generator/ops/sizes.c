@@ -33,14 +33,30 @@ struct tensor *size_of_dim(const struct node *node, const struct dim *dim)
 	return dim->count ? dim->count : size_number(node, dim->extent);
 }
 
-struct node *size_node(const struct node *node, const char *type, int ins, struct tensor *const *in, int outs)
+enum { ATTRIBUTES_MOST = 3 };
+struct node *size_node(const struct node *node, const char *type, const char *name, int ins, struct tensor *const *in)
 {
 	struct graph *graph = node->graph;
-	struct node *made = graph_node_new(graph, type_of(node, "ingot"), type_of(node, type), node->name, ins, outs);
+	struct node *made = graph_node_new(graph, type_of(node, "ingot"), type_of(node, type), node->name, ins, 1);
 	made->since = 1;
 	made->where = node->where;
 	memcpy(made->in, in, sizeof *in * (size_t)ins);
+	made->out[0] = graph_tensor_fresh(graph, name);
+	made->out[0]->producer = made;
+	made->attributes = arena_new_array(graph->build->arena, struct attribute, ATTRIBUTES_MOST);
 	return made;
+}
+
+void size_says(struct node *made, const char *name, int64_t number)
+{
+	made->attributes[made->attribute_count++] =
+	        (struct attribute){ .name = type_of(made, name), .kind = ATTRIBUTE_INT, .i = number };
+}
+
+void size_says_float(struct node *made, const char *name, float number)
+{
+	made->attributes[made->attribute_count++] =
+	        (struct attribute){ .name = type_of(made, name), .kind = ATTRIBUTE_FLOAT, .f = number };
 }
 
 /* a and b as they come, one tensor for all that have it. */
@@ -54,9 +70,7 @@ static struct tensor *pair(const struct node *node, const char *type, struct ten
 		        && size_equal(made->in[0], a) && size_equal(made->in[1], b))
 			return made->out[0];
 	}
-	struct node *made = size_node(node, type, 2, (struct tensor *[]){ a, b }, 1);
-	made->out[0] = graph_tensor_fresh(node->graph, "count");
-	made->out[0]->producer = made;
+	struct node *made = size_node(node, type, "count", 2, (struct tensor *[]){ a, b });
 	infer_output(made, 0, DTYPE_I64, 0, NULL);
 	return made->out[0];
 }
@@ -308,15 +322,9 @@ struct dim size_dim(struct tensor *size)
 /* ---- what operands say ---- */
 struct tensor *size_made(const struct node *node, const char *type, int at, int ins, struct tensor *const *in)
 {
-	struct arena *arena = node->graph->build->arena;
-	struct node *made = size_node(node, type, ins, in, 1);
-	const struct op *op = op_find("ingot", type);
-	made->attributes = arena_new_array(arena, struct attribute, 3);
-	made->attributes[made->attribute_count++] =
-	        (struct attribute){ .name = type_of(node, "at"), .kind = ATTRIBUTE_INT, .i = at };
-	made->out[0] = graph_tensor_fresh(node->graph, "count");
-	made->out[0]->producer = made;
-	op->infer(made);
+	struct node *made = size_node(node, type, "count", ins, in);
+	size_says(made, "at", at);
+	op_find("ingot", type)->infer(made);
 	return made->out[0];
 }
 

@@ -80,17 +80,12 @@ static void touched_axes(const struct node *node, bool *touched)
 
 static struct tensor *size_of_slice(const struct node *node, int d)
 {
-	struct build *build = node->graph->build;
 	const struct tensor *x = node->in[0];
 	struct tensor *in[5] = { size_of_dim(node, &x->dims[d]) };
 	memcpy(in + 1, node->in + 1, sizeof *in * (size_t)(node->ins - 1));
 	struct tensor *size = size_made(node, "SizeSlice", d, node->ins, in);
-	struct node *made = size->producer;
-	made->attributes[made->attribute_count++] =
-	        (struct attribute){ .name = name_is(build->names, "rank"), .kind = ATTRIBUTE_INT, .i = x->rank };
-	made->attributes[made->attribute_count++] = (struct attribute){
-		.name = name_is(build->names, "most"), .kind = ATTRIBUTE_INT, .i = x->dims[d].extent
-	};
+	size_says(size->producer, "rank", x->rank);
+	size_says(size->producer, "most", x->dims[d].extent);
 	return size;
 }
 

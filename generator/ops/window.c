@@ -24,12 +24,8 @@ enum auto_pad { PAD_NOTSET, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID };
 
 static enum auto_pad auto_pad_of(const struct node *node)
 {
-	static const char *const names[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID" };
-	const char *given = node_string(node, "auto_pad", names[0]);
-	FOR (i, COUNT(names))
-		if (!strcmp(names[i], given))
-			return (enum auto_pad)i;
-	node_invalid(node, "auto_pad is \"%s\", NOTSET, SAME_UPPER, SAME_LOWER or VALID is right", given);
+	return (enum auto_pad)attribute_choice(
+	        node, "auto_pad", node_string(node, "auto_pad", "NOTSET"), "NOTSET SAME_UPPER SAME_LOWER VALID");
 }
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
