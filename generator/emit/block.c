@@ -5,31 +5,32 @@
 
 enum { QUAD = 4, COPY_BYTES = 16, CODES_UNROLL = 64 };
 
-/* Where neighbours of `along` are neighbours in memory, four by four: every other step is a multiple of four. */
-static bool in_quads(const struct contraction *c, const struct definition *of, const struct index *at, int along)
+/* How many neighbours of `along` are neighbours in memory, four by four or two by two: every other step is a multiple
+ * of that. */
+static int together_at(const struct contraction *c, const struct definition *of, const struct index *at, int along)
 {
-	if (scheduled(of)->odd || along < 0 || index_factor(at, along) != 1 || c->extents[along] % QUAD
-	        || at->constant % QUAD)
-		return false;
+	if (scheduled(of)->odd || along < 0 || index_factor(at, along) != 1)
+		return 1;
+	int64_t all = c->extents[along] | at->constant;
 	for (int v = 0; v <= c->column + c->terms; v++)
-		if (v != along && index_factor(at, v) % QUAD)
-			return false;
-	return true;
+		all |= v != along ? index_factor(at, v) : 0;
+	return all % QUAD == 0 ? QUAD : all % 2 == 0 ? 2 : 1;
 }
 
-static bool a_in_quads(const struct contraction *c)
+/* Floats of a that one copy takes: of terms, where no pad lies between. */
+static int a_together(const struct contraction *c)
 {
 	int inner = c->column + c->terms;
-	bool quads = in_quads(c, c->a->of, c->a_at, inner);
 	for (int i = 0; i < c->pad_count; i++)
-		quads &= !index_uses(c->arranged_pads[i].at, inner);
-	return quads;
+		if (index_uses(c->arranged_pads[i].at, inner))
+			return 1;
+	return together_at(c, c->a->of, c->a_at, inner);
 }
 
 static bool a_by_rows(const struct contraction *c)
 {
 	int row = contraction_row(c);
-	return !a_in_quads(c) && row >= 0 && index_factor(c->a_at, row) == 1;
+	return a_together(c) == 1 && row >= 0 && index_factor(c->a_at, row) == 1;
 }
 
 /* Rows that follow each other without a gap take no bank twice as they are copied, but where a warp's copies go along
@@ -98,7 +99,7 @@ static struct value a_value(struct printing *p, struct printer *printer)
 		text_printf(&there, " && %s >= %" PRId64 " && %s < %" PRId64, at, pad->from, at, pad->to);
 	}
 	value_dict_set(a, "there", value_copy(p->arena, there.count ? there.at : "", there.count));
-	value_set_int(a, "floats", a_in_quads(c) ? QUAD : 1);
+	value_set_int(a, "floats", a_together(c));
 	value_set_bool(a, "near", p->kernel->joined && scheduled(c->a->of)->mode == MODE_DEVICE);
 	value_set_bool(a, "by_rows", a_by_rows(c));
 	value_set_int(a, "step", block_a_step(c));
@@ -131,7 +132,7 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	const struct contraction *c = p->c;
 	const struct index *with[MAX_VARS] = { 0 };
 	struct value b = value_dict(p->arena);
-	bool packed = c->b_mode == B_PACKED, quads = packed || in_quads(c, c->b->of, c->b_at, c->column);
+	bool packed = c->b_mode == B_PACKED, quads = packed || together_at(c, c->b->of, c->b_at, c->column) == QUAD;
 	p->names[SPARE_VEC] = "q";
 	with[c->column] = index_add(
 	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));

@@ -130,8 +130,8 @@ static const struct size {
 	int warps, rows, vecs, depth, stages;
 } sizes[] = { { 8, 16, 4, 16, 2 }, { 8, 8, 4, 16, 2 }, { 8, 8, 4, 32, 3 }, { 8, 16, 2, 16, 2 }, { 8, 8, 2, 16, 2 },
 	{ 4, 8, 2, 16, 2 }, { 4, 8, 1, 32, 3 }, { 4, 4, 1, 32, 4 }, { 4, 2, 1, 64, 4 }, { 4, 0, 1, 64, 4 } };
-static const struct size fragments[] = { { 8, 32, 4, 16, 4 }, { 4, 32, 4, 16, 4 }, { 4, 16, 4, 16, 4 },
-	{ 4, 16, 2, 16, 4 }, { 4, 16, 1, 16, 4 }, { 2, 16, 1, 32, 4 } };
+static const struct size fragments[] = { { 8, 32, 4, 16, 4 }, { 4, 32, 4, 16, 4 }, { 4, 32, 2, 16, 4 },
+	{ 4, 16, 4, 16, 4 }, { 4, 16, 2, 16, 4 }, { 4, 16, 1, 16, 4 }, { 2, 16, 1, 32, 4 } };
 _Static_assert(COUNT(sizes) <= BLOCK_CHOICES_MOST && COUNT(fragments) <= BLOCK_CHOICES_MOST, "room for each");
 
 /* The sizes that its product can have; NULL: no more. */

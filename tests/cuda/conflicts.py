@@ -20,7 +20,7 @@ import networks
 import shapes
 
 TABLE = os.path.join(HERE, "conflicts.tsv")
-SHORT = ["bytes_borders", "mlperf_ad_f32", "mlperf_kws_f32", "transposed", "one_row", "conv_1x1", "conv_few", "winograd_left", "winograd_2", "attention_odd"]
+SHORT = ["bytes_borders", "tf32_inputs", "mlperf_ad_f32", "mlperf_kws_f32", "transposed", "one_row", "conv_1x1", "conv_few", "winograd_left", "winograd_2", "attention_odd"]
 HEAD = """# network, kernel, most words of one bank in a request, percent of waves more than without conflicts.  Of the emulator's accesses (backends/cuda/emulator/counters.cpp).
 # Written by tests/cuda/conflicts.py --write; what grows worse is a decision.
 """
@@ -63,7 +63,7 @@ def subjects(folder, named):
             def shape(ingot, environment, name=name):
                 own = os.path.join(folder, name)
                 os.makedirs(own)
-                return shapes.run(ingot, own, shapes.write(own, name), shapes.SHAPES[name][1], "cuda-emulated", environment)[1]
+                return shapes.run(ingot, own, shapes.write(own, name), shapes.SHAPES[name][1], "cuda-emulated", environment, *shapes.options_of(name))[1]
             yield name, shape
 
 

@@ -66,7 +66,7 @@ SHAPES = {
     "conv_deep": ("32 x 64 x 16", {"x": (1, 32, 40, 40)}, {"w": (128, 32, 5, 5), "b": (128,), "v": (96, 128, 1, 1)}, (1, 96, 40, 40), "t = Conv <pads = [2, 2, 2, 2]> (x, w, b) u = Relu(t) y = Conv(u, v)"),
     "bytes_huge": ("256 x 128 x 16", {"x": (4350, 68)}, {"w": (68, 1010)}, (4350, 1010), "y = MatMulInteger(x, w)", BYTES),
     "bytes_large": ("128 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 1016)}, (1030, 1016), "y = MatMulInteger(x, w)", BYTES),
-    "bytes_64": ("64 x 128 x 16", {"x": (900, 96)}, {"w": (96, 1016)}, (900, 1016), "y = MatMulInteger(x, w)", BYTES),
+    "bytes_64": ("128 x 64 x 16", {"x": (900, 96)}, {"w": (96, 1016)}, (900, 1016), "y = MatMulInteger(x, w)", BYTES),
     "bytes_borders": ("64 x 64 x 16", {"x": (515, 130)}, {"w": (130, 810)}, (515, 810), "y = MatMulInteger(x, w)", BYTES),
     "bytes_inputs": ("64 x 32 x 16", {"x": (300, 132), "w": (132, 520)}, {}, (300, 520), "y = MatMulInteger(x, w)", BYTES),
     "bytes_batches": ("64 x 64 x 16", {"x": (6, 200, 72), "w": (6, 72, 200)}, {}, (6, 200, 200), "y = MatMulInteger(x, w)", BYTES),
@@ -235,6 +235,8 @@ def wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture):
         rows, columns, terms = map(int, tile.split(" x "))
         if words.count(mma) != rows * columns * terms / (16 * 8 * 8) / (launch["threads"] / 32) or "LDSM" not in words or {"LDL", "STL"} & set(words):
             yield "%s: %d %s in the loop, %d LDSM" % (architecture, words.count(mma), mma, words.count("LDSM"))
+        elif "LDGSTS" in words and words.count("BRA") > 1:
+            yield "%s: a branch stands around what is copied next, so that nothing of it goes among what multiplies" % architecture
 
 
 # In the prelude: (what, text, another)
@@ -253,7 +255,7 @@ def wrongs_planted(ingot, folder, name):
     os.makedirs(planted, exist_ok=True)
     with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "templates", "cuda", "prelude.jinja")) as f:
         prelude = f.read()
-    for what, before, after in FAULTS[:1] + [("type of fragments", KINDS[math[1]], KINDS["bf16"])] if math else FAULTS + [("no swizzle", ">> 3 & 112", ">> 3 & 0")]:
+    for what, before, after in FAULTS[:1] + [("type of fragments", KINDS[math[1]], KINDS["bf16"])] if math else FAULTS + [("no swizzle", ">> 3 & 28", ">> 3 & 0")]:
         if prelude.count(before) != 1:
             yield "the text of a fault: %s" % what
         with open(os.path.join(planted, "prelude.jinja"), "w") as f:

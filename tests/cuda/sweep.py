@@ -24,6 +24,7 @@ FEW, BLOCKS, WIDE, ASKED, SLOW, US = 4096, 16, 0.9, 4, 50, 0.3         # US: wha
 PRODUCTS = ("contraction", "convolution", "winograd", "attention")
 KNOWN = {                                  # with registers to spare for fewer loads; terms that follow each other; orders and results so far of a row, by a block or a thread; a window of all
     **{name + "_262144 k0_map": {"wide"} for name in ("sin", "cos", "tan")},          # large angles look up 2/pi
+    "unique_4096 k1_map": {"wide"},                                                   # of each place in the order the element that was there: no neighbours
     "roialign_64_256_38 k3_rows": {"local"},                                          # 28 weights of a warp, by a loop's index: 112 bytes of L1
     "conv_5x5_32_1_128 k0_sum": {"slow"}, "conv_4x4_256_1_31 k0_sum": {"slow"}, "dw_31x31s1_32_28 k0_sum": {"slow"},
     "qdq_conv_64_28 k0_map": {"asked"},                                               # 50176 bytes, one a thread: there are no more threads to fill the GPU's processors
