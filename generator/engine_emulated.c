@@ -85,9 +85,11 @@ static void emulated_load(struct engine *engine)
 	 * sanitizer is linked.  Each file is an object of its own: those of the emulator are the same for every graph,
 	 * which a cache of compilers knows. */
 	const bool counted = is_set("INGOT_EMULATOR_COUNTS"), watched = counted || is_set("INGOT_EMULATOR_RACES");
+	const bool groups = lowered->target->gpu->group_dot8s;
 	const char *const sources[] = { arena_printf(build->arena, "%s_emulated.cpp", model->name), "emulator.cpp",
-		"races.cpp", "counters.cpp" };
-	const char *const objects[] = { "kernels.o", "emulator.o", "races.o", "counters.o" };
+		groups ? "hopper.cpp" : "races.cpp", groups ? "races.cpp" : "counters.cpp", "counters.cpp" };
+	const char *const objects[] = { "kernels.o", "emulator.o", groups ? "hopper.o" : "races.o",
+		groups ? "races.o" : "counters.o", "counters.o" };
 	struct cc_job job = { .cc = cxx,
 		.directory = emulated->folder,
 		.flags = watched ? arena_printf(build->arena, "%s -g -fsanitize=thread", plain) : flags,
@@ -98,7 +100,7 @@ static void emulated_load(struct engine *engine)
 	cc_compile(build, &job);
 	job.flags = arena_printf(build->arena, "%s -O2", flags);
 	job.sources++, job.objects++;
-	job.count = counted ? 3 : watched ? 2 : 1;
+	job.count = (counted ? 3 : watched ? 2 : 1) + groups;
 	cc_compile(build, &job);
 	const char *link[2 * CC_WORDS_MOST + 8] = { NULL };
 	int words = cc_words(build, cxx, link);
@@ -129,7 +131,8 @@ static void emulated_open(struct engine *engine)
 	struct build *build = model->build;
 	struct emulated *emulated = arena_new(build->arena, struct emulated);
 	jmp_buf *out = build->out, mine;
-	model->lowered = lower(model->program, &target_cuda, model->options->optimise, NULL, loops_finish);
+	const struct target *target = model->options->target->gpu ? model->options->target : &target_cuda;
+	model->lowered = lower(model->program, target, model->options->optimise, NULL, loops_finish);
 	emulated->folder = folder_temporary(build, build->arena);
 	engine->state = emulated;
 	build->out = &mine;

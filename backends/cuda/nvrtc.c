@@ -109,7 +109,8 @@ const char *nvrtc_arch(struct build *build, const struct nvrtc *n, int capabilit
 		fail(build, EXIT_ENVIRONMENT, n->path, "compiles for no GPU of capability %d.%d", capability / 10,
 		        capability % 10);
 	*ptx = best / 10 != capability / 10;
-	return arena_printf(build->arena, "sm_%d", best);
+	const bool alone = best == capability && best == 90 && n->major >= 12; /* it has wgmma */
+	return arena_printf(build->arena, "sm_%d%s", best, alone ? "a" : "");
 }
 
 /* "sm_90", "sm_90a", "sm_100f": a number that it lists, and for some of them one letter. */

@@ -273,7 +273,7 @@ static bool make_images(struct model *model, void *user)
 	return package_images(&making->emit, &package, making->nvrtc, making->images, making->judged, &model->refused);
 }
 
-/* What images are made for: of the lowest architecture also PTX, which has no "a". */
+/* What images are made for: of the lowest architecture also PTX, which has no "a", and so nothing of warpgroups. */
 static void add_images(struct cli *cli, struct making *making)
 {
 	static const char *const usual[] = { "sm_80", "sm_90", "sm_100" };
@@ -288,8 +288,8 @@ static void add_images(struct cli *cli, struct making *making)
 	        (struct image){ .arch = arena_copy(build->arena, archs[0], 3 + strspn(archs[0] + 3, "0123456789")),
 		        .ptx = true };
 	package->images = making->images;
-	package->image_count = count + 1;
-	making->judged = cli->argument_count > 1 ? count : count + 1;
+	package->image_count = count + !cli->options.target->gpu->group_dot8s;
+	making->judged = cli->argument_count > 1 ? count : package->image_count;
 	if (cli->no_compile)
 		return;
 	making->nvrtc = nvrtc_find(build, cli->nvrtc);

@@ -594,9 +594,10 @@ const struct option_row option_rows[] = {
 	        "flags for it behind those of the CPU: \"-mcpu=cortex-m3 -mthumb\"" },
 	{ "shared", NULL, 0, NULL, IN_BUILD, set_flag, AT(shared), NULL, NULL,
 	        "also libNAME.so, which exports the functions of the header alone" },
-	{ "arch", NULL, 0, "ARCH[,ARCH]", IN_BUILD | IN_SHOW, set_archs, 0, NULL, NULL,
+	{ "arch", NULL, 0, "ARCH[,ARCH]", IN_BUILD | IN_SHOW | IN_RUN | IN_CHECK, set_archs, 0, NULL, NULL,
 	        "of --target cuda: what code is made for, and of the lowest PTX (default sm_80,sm_90,sm_100); tiles "
-	        "are chosen for the one in the middle" },
+	        "are chosen for the one in the middle, and sm_90a alone has wgmma, and no PTX; of run and check with "
+	        "--target cuda-emulated: one" },
 	{ "tile", NULL, 0, "TILE", IN_BUILD | IN_SHOW, set_tile, 0, NULL, NULL,
 	        "of --target cuda: large products by blocks of this tile, as 128x64x16 (rows, columns, terms), or by "
 	        "warps; those that cannot have it as reckoned; each: by tiles of their own for each of --arch" },

@@ -164,6 +164,15 @@ static void parse(struct cli *cli, int argc, char **argv)
 		choose_cpu(cli);
 }
 
+/* Where one text is for several, what one of them has alone ("sm_90a") is not in it. */
+static const struct target *target_of_arch(struct cli *cli, size_t i)
+{
+	const char *arch = cli->archs.at[i];
+	size_t plain = 3 + strspn(arch + 3, "0123456789");
+	return target_for_gpu(
+	        cli->build->arena, cli->archs.count > 1 ? arena_copy(cli->build->arena, arch, plain) : arch);
+}
+
 /* The GPUs of --arch but its own, each once. */
 static void list_others(struct cli *cli, struct target *target)
 {
@@ -173,7 +182,7 @@ static void list_others(struct cli *cli, struct target *target)
 		fail(cli->build, EXIT_USAGE, NULL,
 		        "--tile each goes with several architectures in --arch, without --profile managed");
 	for (size_t i = 0; i < cli->archs.count; i++) {
-		const struct gpu_facts *gpu = target_for_gpu(cli->build->arena, cli->archs.at[i])->gpu;
+		const struct gpu_facts *gpu = target_of_arch(cli, i)->gpu;
 		if (gpu != target->gpu && !(target->other_count && others[target->other_count - 1] == gpu))
 			others[target->other_count++] = gpu;
 	}
@@ -191,8 +200,7 @@ bool cli_takes_cuda(struct cli *cli)
 		fail(cli->build, EXIT_USAGE, NULL, "--tile is for --target cuda");
 	if (cuda) { /* one text for all: its tiles are for the one in the middle */
 		struct target *target = arena_new(cli->build->arena, struct target);
-		*target = cli->archs.count ? *target_for_gpu(cli->build->arena, cli->archs.at[cli->archs.count / 2])
-		                           : target_cuda;
+		*target = cli->archs.count ? *target_of_arch(cli, cli->archs.count / 2) : target_cuda;
 		target->tile = cli->tile;
 		if (cli->tile_each)
 			list_others(cli, target);
@@ -204,6 +212,10 @@ bool cli_takes_cuda(struct cli *cli)
 const struct engine_kind *cli_engine(struct cli *cli)
 {
 	const struct engine_kind *kind = engine_find(cli->target ? cli->target : "c");
+	if (cli->archs.count && kind != &engine_cuda_emulated)
+		fail(cli->build, EXIT_USAGE, NULL, "--arch is for --target cuda-emulated here: others ask the machine");
+	if (cli->archs.count)
+		cli->options.target = target_of_arch(cli, 0);
 	if (kind->native)
 		target_ask(cli->build, cli->options.target);
 	return kind;

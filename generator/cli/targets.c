@@ -29,11 +29,12 @@ static json_t *gpus(void)
 	const struct gpu_facts *g;
 	for (int i = 0; (g = gpu_at(i)); i++)
 		json_array_append_new(list,
-		        json_pack("{s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:f,s:i,s:i,s:I}", "arch", g->arch,
+		        json_pack("{s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:f,s:i,s:i,s:I}", "arch", g->arch,
 		                "example", g->example, "processors", g->processors, "block_bytes", g->block_bytes,
 		                "shared_bytes", g->shared_bytes, "warps", g->warps, "blocks", g->blocks, "registers",
-		                g->registers, "fmas", g->fmas, "dot8s", g->dot8s, "ghz", g->ghz, "l2_rate", g->l2_rate,
-		                "memory_rate", g->memory_rate, "l2_bytes", (json_int_t)g->l2_bytes));
+		                g->registers, "fmas", g->fmas, "dot8s", g->dot8s, "group_dot8s", g->group_dot8s, "ghz",
+		                g->ghz, "l2_rate", g->l2_rate, "memory_rate", g->memory_rate, "l2_bytes",
+		                (json_int_t)g->l2_bytes));
 	return list;
 }
 

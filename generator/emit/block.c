@@ -5,32 +5,10 @@
 
 enum { QUAD = 4, COPY_BYTES = 16, CODES_UNROLL = 64 };
 
-/* How many neighbours of `along` are neighbours in memory, four by four or two by two: every other step is a multiple
- * of that. */
-static int together_at(const struct contraction *c, const struct definition *of, const struct index *at, int along)
-{
-	if (scheduled(of)->odd || along < 0 || index_factor(at, along) != 1)
-		return 1;
-	int64_t all = c->extents[along] | at->constant;
-	for (int v = 0; v <= c->column + c->terms; v++)
-		all |= v != along ? index_factor(at, v) : 0;
-	return all % QUAD == 0 ? QUAD : all % 2 == 0 ? 2 : 1;
-}
-
-/* Floats of a that one copy takes: of terms, where no pad lies between. */
-static int a_together(const struct contraction *c)
-{
-	int inner = c->column + c->terms;
-	for (int i = 0; i < c->pad_count; i++)
-		if (index_uses(c->arranged_pads[i].at, inner))
-			return 1;
-	return together_at(c, c->a->of, c->a_at, inner);
-}
-
 static bool a_by_rows(const struct contraction *c)
 {
 	int row = contraction_row(c);
-	return a_together(c) == 1 && row >= 0 && index_factor(c->a_at, row) == 1;
+	return block_a_together(c) == 1 && row >= 0 && index_factor(c->a_at, row) == 1;
 }
 
 /* Rows that follow each other without a gap take no bank twice as they are copied, but where a warp's copies go along
@@ -49,6 +27,8 @@ int block_sums_apart(const struct contraction *c) { return product_is_matrix(c->
 /* Turned: neighbours along the terms, and the columns that a warp copies besides, lie in other banks. */
 static int b_step(const struct contraction *c, int lanes)
 {
+	if (product_is_of_groups(c->product))
+		return c->tile_vecs * lanes;
 	if (product_is_matrix(c->product))
 		return c->tile_vecs * lanes + block_sums_apart(c);
 	return c->tile_vecs * lanes + (!b_transposed(c) ? 0 : c->depth < lanes ? lanes / c->depth : 1);
@@ -66,7 +46,7 @@ static int64_t stage_floats(const struct contraction *c, int lanes)
 int64_t block_dynamic(const struct target *target, const struct contraction *c)
 {
 	int64_t bytes = 4 * c->stages * stage_floats(c, target->lanes);
-	return bytes > target->scratch_bytes ? bytes : 0;
+	return bytes > target->scratch_bytes || product_is_of_groups(c->product) ? bytes : 0; /* aligned to 1024 */
 }
 
 /* [{name, by, extent}] of a run of variables, the outermost first: each is the whole / by % extent. */
@@ -99,7 +79,7 @@ static struct value a_value(struct printing *p, struct printer *printer)
 		text_printf(&there, " && %s >= %" PRId64 " && %s < %" PRId64, at, pad->from, at, pad->to);
 	}
 	value_dict_set(a, "there", value_copy(p->arena, there.count ? there.at : "", there.count));
-	value_set_int(a, "floats", a_together(c));
+	value_set_int(a, "floats", block_a_together(c));
 	value_set_bool(a, "near", p->kernel->joined && scheduled(c->a->of)->mode == MODE_DEVICE);
 	value_set_bool(a, "by_rows", a_by_rows(c));
 	value_set_int(a, "step", block_a_step(c));
@@ -132,7 +112,9 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	const struct contraction *c = p->c;
 	const struct index *with[MAX_VARS] = { 0 };
 	struct value b = value_dict(p->arena);
-	bool packed = c->b_mode == B_PACKED, quads = packed || together_at(c, c->b->of, c->b_at, c->column) == QUAD;
+	bool groups = product_is_of_groups(c->product);
+	int along = groups ? c->column + c->terms : c->column;
+	bool packed = c->b_mode == B_PACKED, quads = packed || block_b_together(c, along) == QUAD;
 	p->names[SPARE_VEC] = "q";
 	with[c->column] = index_add(
 	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
@@ -144,6 +126,7 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	                : quads          ? QUAD
 	                                 : 1);
 	value_dict_set(b, "codes", codes_value(p));
+	value_set_bool(b, "by_columns", groups);
 	value_set_bool(b, "by_terms", b_transposed(c) && index_factor(c->b_at, c->column + c->terms) == 1);
 	value_set_int(b, "step", block_b_step(p));
 	value_dict_set(b, "from",
@@ -205,8 +188,10 @@ struct value block_value(struct printing *p, struct printer *printer)
 	value_dict_set(block, "axes", axes_of(p, c->batches, c->rows));
 	value_dict_set(block, "term_axes", axes_of(p, c->column + 1, c->terms));
 	value_set_int(block, "stages", c->stages);
+	value_set_int(block, "ahead", c->stages - (product_is_of_groups(c->product) ? 2 : 1));
 	value_set_int(block, "unroll",
-	        product_is_matrix(c->product)              ? c->depth / c->product->together
+	        product_is_of_groups(c->product)           ? 1
+	                : product_is_matrix(c->product)    ? c->depth / c->product->together
 	                : c->tile_rows * c->tile_vecs > 32 ? 1
 	                : c->tile_rows * c->tile_vecs > 8  ? 2
 	                : codes_in_tile(c)                 ? CODES_UNROLL * c->codes.bits / 32

@@ -38,6 +38,7 @@ struct value matrix_value(struct printing *p, const struct tile *of)
 	value_set_int(matrix, "columns", columns);
 	value_set_int(matrix, "down", product->parts == MATRIX_TILES ? 2 : parts);
 	value_set_int(matrix, "across", product->parts == MATRIX_TILES ? 2 : columns);
+	value_set_bool(matrix, "groups", product_is_of_groups(product));
 	value_set_int(matrix, "m", product->m);
 	value_set_int(matrix, "n", product->n);
 	value_set_int(matrix, "terms", c->warps ? product->together : matrix_step(c));

@@ -197,7 +197,8 @@ static const char *unit_text(struct writing *w)
 
 static void add_emulator(struct writing *w)
 {
-	static const char *const files[] = { "emulator.h", "emulator.cpp", "races.cpp", "counters.cpp" };
+	static const char *const files[] = { "emulator.h", "hopper.h", "emulator.cpp", "hopper.cpp", "races.cpp",
+		"counters.cpp" };
 	package_render(w, "cuda/emulated.jinja", arena_printf(w->emit->arena, "%s_emulated.cpp", w->package->name));
 	FOR (i, COUNT(files)) {
 		const struct embedded_file *file = embedded_find(arena_printf(w->emit->arena, "emulator/%s", files[i]));

@@ -734,7 +734,8 @@ static struct value block_terms(struct printing *p, int64_t terms)
 		add_loop(p, list, "group", left_in_chunk(p, terms / alike, depth / alike));
 		depth = terms = alike;
 	}
-	add_loop(p, list, "k", codes_in_tile(c) ? left_in_chunk(p, terms, depth) : value_int(depth));
+	if (!product_is_of_groups(c->product)) /* a chunk's instructions stand side by side */
+		add_loop(p, list, "k", codes_in_tile(c) ? left_in_chunk(p, terms, depth) : value_int(depth));
 	return list;
 }
 

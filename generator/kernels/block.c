@@ -19,6 +19,8 @@
  *     max(m16n8 products, at the rate of struct gpu_facts,  w * (4 * r/16 + 8*v)  requests to shared memory,
  *         w * (r/16 * 4*v + r/16 + 8*v) / 4  to issue),
  * and a warp waits for its fragments, some 10 cycles for a term and 3 for each vector (by the loop's instructions).
+ * A warpgroup's instruction reads both factors from shared memory itself, four warps one b:  w * (r + 8*v) / 32
+ * requests, and nothing to issue that counts.
  * All of it from public figures of the GPU (struct gpu_facts); nothing
  * here is measured. */
 #include "kernels/kernels.h"
@@ -67,9 +69,12 @@ static struct issued issued_of(const struct target *target, const struct contrac
 	double r = c->tile_rows, v = c->tile_vecs, loads = c->codes.bits ? v * c->codes.bits / 32 : v,
 	       issue = loads + r / 4 + (c->codes.bits ? CODE_WORDS * v : 0);
 	const struct product *p = c->product;
-	if (p->parts != MATRIX_FRAGMENTS)
+	if (!product_is_of_warps(p))
 		return (struct issued){ r * v / rate_of(target) + issue / 4, r * v + issue, loads + r / 2,
 			COPY_INSTRUCTIONS };
+	if (product_is_of_groups(p))
+		return (struct issued){ 4 * r * v * target->lanes / target->gpu->group_dot8s, 0,
+			r / target->lanes + v / 4, (double)COPY_INSTRUCTIONS / 4 };
 	double parts = r / p->m, columns = v * target->lanes / p->n, terms = p->together,
 	       sums = 4 * r * v * target->lanes / target->gpu->dot8s;
 	loads = (parts + 2 * columns) / terms;
@@ -87,7 +92,7 @@ static struct reckoned block_cycles(const struct target *target, int64_t rows, i
 	       blocks = (double)(ceil_div(rows, c->warps * c->tile_rows) * ceil_div(vecs, c->tile_vecs)) * batches;
 	double shared = c->stages * (4 * w * r * (double)(c->depth + 4) + b_bytes(c) * c->depth * v * target->lanes),
 	       resident = (gpu->shared_bytes < SHARED_BYTES ? gpu->shared_bytes : SHARED_BYTES) / shared;
-	resident = resident * w > WARPS_RESIDENT ? WARPS_RESIDENT / w : resident;
+	resident = resident * w > WARPS_RESIDENT ? WARPS_RESIDENT / w : resident < 1 ? 1 : resident;
 	double each = (double)ceil_div((int64_t)blocks, gpu->processors),
 	       rounds = (double)ceil_div((int64_t)each, (int64_t)resident);
 	struct issued one = issued_of(target, c);
@@ -132,11 +137,16 @@ static const struct size {
 	{ 4, 8, 2, 16, 2 }, { 4, 8, 1, 32, 3 }, { 4, 4, 1, 32, 4 }, { 4, 2, 1, 64, 4 }, { 4, 0, 1, 64, 4 } };
 static const struct size fragments[] = { { 8, 32, 4, 16, 4 }, { 4, 32, 4, 16, 4 }, { 4, 32, 2, 16, 4 },
 	{ 4, 16, 4, 16, 4 }, { 4, 16, 2, 16, 4 }, { 4, 16, 1, 16, 4 }, { 2, 16, 1, 32, 4 } };
+/* Of warpgroups: terms fill rows of 128 bytes, and a product is on its way behind the chunk that is copied. */
+static const struct size groups[] = { { 8, 16, 8, 32, 4 }, { 8, 16, 4, 32, 4 }, { 4, 16, 4, 32, 4 },
+	{ 4, 16, 2, 32, 4 } };
 _Static_assert(COUNT(sizes) <= BLOCK_CHOICES_MOST && COUNT(fragments) <= BLOCK_CHOICES_MOST, "room for each");
 
 /* The sizes that its product can have; NULL: no more. */
 static const struct size *size_at(const struct contraction *c, size_t i)
 {
+	if (product_is_of_groups(c->product))
+		return i < COUNT(groups) ? &groups[i] : NULL;
 	if (c->product->parts == MATRIX_FRAGMENTS)
 		return i < COUNT(fragments) ? &fragments[i] : NULL;
 	return product_is_fma(c->product) && i < COUNT(sizes) ? &sizes[i] : NULL;
@@ -311,9 +321,52 @@ bool block_resize(const struct target *target, struct contraction *c, int sums)
 	return found;
 }
 
+/* How many neighbours of `along` are neighbours in memory, four by four or two by two: every other step is a multiple
+ * of that. */
+enum { QUAD = 4 };
+static int together_at(const struct contraction *c, const struct definition *of, const struct index *at, int along)
+{
+	if (scheduled(of)->odd || along < 0 || index_factor(at, along) != 1)
+		return 1;
+	int64_t all = c->extents[along] | at->constant;
+	for (int v = 0; v <= c->column + c->terms; v++)
+		all |= v != along ? index_factor(at, v) : 0;
+	return all % QUAD == 0 ? QUAD : all % 2 == 0 ? 2 : 1;
+}
+
+int block_b_together(const struct contraction *c, int along) { return together_at(c, c->b->of, c->b_at, along); }
+
+int block_a_together(const struct contraction *c)
+{
+	int inner = c->column + c->terms;
+	for (int i = 0; i < c->pad_count; i++)
+		if (index_uses(c->arranged_pads[i].at, inner))
+			return 1;
+	return together_at(c, c->a->of, c->a_at, inner);
+}
+
+/* By a warpgroup's instruction, where both factors come by quads along the terms, and it takes less than fragments. */
+static bool choose_groups(const struct target *target, struct contraction *c, int sums)
+{
+	struct contraction warps = *c, as = *c;
+	int inner = c->column + c->terms;
+	bool quads = c->terms && block_a_together(c) == QUAD
+	        && (c->b->of->source == SOURCE_CONSTANT ? c->extents[inner] % QUAD == 0
+	                                                : block_b_together(c, inner) == QUAD);
+	c->product = warps.product = product_of_warp(c->product);
+	if (target->block_warps || !quads || !choose_size(target, &as, sums)
+	        || (choose_size(target, &warps, sums) && !as.forced
+	                && (warps.forced || warps.reckoned.cycles < as.reckoned.cycles)))
+		return false;
+	*c = as;
+	return true;
+}
+
 /* Fragments are a block's alone, and of no kernel that joins several. */
 bool block_choose(const struct target *target, struct contraction *c, int sums)
 {
+	if (product_is_of_groups(c->product) && choose_groups(target, c, sums))
+		return true;
 	bool fragments = c->product->parts == MATRIX_FRAGMENTS;
 	if (fragments && !target->block_warps && choose_size(target, c, sums))
 		return true;

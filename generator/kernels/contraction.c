@@ -119,7 +119,7 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 		return NULL;
 	struct contraction *c = arena_new(arena, struct contraction);
 	const struct product *matrix = !widened[b] ? product_of_matrix(lowered->target, product, root) : NULL;
-	bool fits = matrix && (constant[b] || matrix->parts == MATRIX_FRAGMENTS);
+	bool fits = matrix && (constant[b] || product_is_of_warps(matrix));
 	c->product = fits ? matrix : product; /* until matrix_choose has looked at what the layouts are */
 	c->root = c->result = root;
 	c->a = factor[1 - b];

@@ -392,6 +392,8 @@ struct product {
 		MATRIX_TILES,     /* … in registers of m rows, eight: two of sums by two, whose b is as that of
 		                     vectors */
 		MATRIX_FRAGMENTS, /* … in those of a warp, in blocks of warps alone, whose b is as that of vectors */
+		MATRIX_GROUPS, /* … the same, four warps' together, whose a and b stand in shared memory, row by row and
+		                  column by column */
 	} parts;
 	enum dtype a, b, sum; /* of the terms, and of their sum */
 	enum scalar opcode;   /* a step, of two dwords */
@@ -405,6 +407,13 @@ const struct product *product_row(size_t); /* each that makes one result a lane,
 const struct product *product_of_matrix(const struct target *, const struct product *,
         const struct definition *); /* makes more results of the sum's dwords at once; NULL: none that it has */
 static inline bool product_is_matrix(const struct product *product) { return product->m > 1; }
+static inline bool product_is_of_groups(const struct product *product) { return product->parts == MATRIX_GROUPS; }
+static inline bool product_is_of_warps(const struct product *product)
+{
+	return product->parts == MATRIX_FRAGMENTS || product_is_of_groups(product);
+}
+/* The row that makes the same in a warp's fragments. */
+const struct product *product_of_warp(const struct product *group);
 static inline bool product_is_fma(const struct product *product)
 {
 	return product->sum == DTYPE_F32 && product->k == 1 && product->m == 1;
@@ -777,6 +786,8 @@ static inline int matrix_together(const struct contraction *c)
 {
 	return product_is_matrix(c->product) && c->product->parts == MATRIX_VECTORS ? c->product->together : 1;
 }
+int block_a_together(const struct contraction *); /* floats that one copy takes: of terms, where no pad lies between */
+int block_b_together(const struct contraction *, int along);
 bool block_choose(const struct target *, struct contraction *, int sums); /* sums: the most of a warp's tile */
 bool block_resize(const struct target *, struct contraction *,
         int sums); /* as it is, with other rows and chunks: another; false: it stays */

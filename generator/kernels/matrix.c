@@ -28,7 +28,7 @@ void matrix_choose(const struct target *target, struct contraction *c)
 {
 	struct stage stage;
 	int inner = c->column + c->terms;
-	if (!product_is_matrix(c->product) || c->product->parts == MATRIX_FRAGMENTS) /* block.c chooses those */
+	if (!product_is_matrix(c->product) || product_is_of_warps(c->product)) /* block.c chooses those */
 		return;
 	bool fits = c->terms && c->b->of->source == SOURCE_CONSTANT && !c->widened && !c->counts[inner]
 	        && index_is_affine(c->a_at) && index_factor(c->a_at, inner) == 1 && matrix_step(c)
@@ -44,7 +44,7 @@ void matrix_choose(const struct target *target, struct contraction *c)
 void matrix_tile(const struct target *target, struct contraction *c, int64_t rows, int64_t columns)
 {
 	int m = c->product->m, vecs = 2 * c->product->n / target->lanes;
-	if (!product_is_matrix(c->product) || c->product->parts == MATRIX_FRAGMENTS)
+	if (!product_is_matrix(c->product) || product_is_of_warps(c->product))
 		return;
 	if (c->product->parts == MATRIX_TILES) {
 		c->tile_rows = rows < 2 * m ? (int)rows : 2 * m;

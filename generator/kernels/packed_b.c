@@ -1,5 +1,5 @@
 /* packed_b.c: a constant b as the library has it, in panels: [batch][panel][terms in order][width], width a whole number of
- * vectors; of dwords, whatever they hold. */
+ * vectors, for warpgroups [width][terms]; of dwords, whatever they hold. */
 #include "kernels/kernels.h"
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -26,6 +26,7 @@ enum { QUADS_END = 64 }; /* terms of a column that need not be whole quads */
 struct moving {
 	const struct contraction *c;
 	size_t bytes;
+	int64_t terms;
 	const void *from;
 	void *to;
 };
@@ -50,7 +51,9 @@ static void move_element(const struct moving *m, int64_t at, int64_t k, int64_t 
 		return;
 	}
 	int together = m->c->quads ? TOGETHER_QUAD : matrix_together(m->c);
-	int64_t place = together > 1 ? place_together(m->c, k, width, j, together) : k * width + j;
+	int64_t place = product_is_of_groups(m->c->product) ? j * m->terms + k
+	        : together > 1                              ? place_together(m->c, k, width, j, together)
+	                                                    : k * width + j;
 	char *to = (char *)m->to + (size_t)place * m->bytes;
 	if (at >= 0)
 		memcpy(to, (const char *)m->from + (size_t)at * m->bytes, m->bytes);
@@ -77,7 +80,7 @@ static void pack(const struct packing *p, const struct panel *panel, const struc
 	const struct contraction *c = p->c;
 	bool affine = index_is_affine(c->b_at),
 	     words = affine && m->bytes == sizeof(uint32_t) && !c->bytes && !c->quads && !c->interleaved
-	        && matrix_together(c) <= 1;
+	        && matrix_together(c) <= 1 && !product_is_of_groups(c->product);
 	int64_t columns = c->extents[c->column], step = affine ? index_factor(c->b_at, c->column) : 0,
 	        rest = panel->batch, v[MAX_VARS] = { 0 },
 	        part = words && step != 1 && panel->width % LINE_WORDS == 0 ? LINE_WORDS : panel->width;
@@ -119,7 +122,7 @@ static size_t fill_packed(const struct constant_item *item, int64_t piece, void 
 		batches *= c->extents[b];
 	if (panel.batch >= batches)
 		return 0;
-	const struct moving moving = { c, dtype_bytes(c->b->of->type, 1), definition_data(c->b->of), out };
+	const struct moving moving = { c, dtype_bytes(c->b->of->type, 1), panel.terms, definition_data(c->b->of), out };
 	if (out)
 		pack(p, &panel, &moving);
 	return (size_t)(panel.width * panel.terms) / (c->bytes ? 2 : 1) * moving.bytes;
@@ -137,7 +140,8 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 		        || other->column - other->batches - other->rows || c->column - c->batches - c->rows
 		        || other->panels != c->panels || other->interleaved != c->interleaved
 		        || other->bytes != c->bytes || other->quads != c->quads
-		        || matrix_together(other) != matrix_together(c))
+		        || matrix_together(other) != matrix_together(c)
+		        || product_is_of_groups(other->product) != product_is_of_groups(c->product))
 			continue;
 		/* b knows no rows: its variables are batches, then the column and the terms */
 		bool same = true;

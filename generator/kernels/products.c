@@ -20,6 +20,12 @@ static const struct product products[] = {
 	{ "smmla", 2, 2, 4, 0, 2, MATRIX_VECTORS, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "MATRIX_DOT8" },
 	{ "tdpbusd", 16, 16, 4, 0, 16, MATRIX_TILES, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "MATRIX_DOT8U" },
 	{ "tdpbf16ps", 16, 16, 2, 0, 16, MATRIX_TILES, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "MATRIX_BF16" },
+	{ "wgmma_s8", 16, 8, 4, 0, 8, MATRIX_GROUPS, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "MATRIX_GROUP_DOT8" },
+	{ "wgmma_bf16", 16, 8, 2, 0, 8, MATRIX_GROUPS, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul,
+	        "MATRIX_GROUP_BF16" },
+	{ "wgmma_f16", 16, 8, 2, 0, 8, MATRIX_GROUPS, DTYPE_F16, DTYPE_F16, DTYPE_F32, SCALAR_mul, "MATRIX_GROUP_F16" },
+	{ "wgmma_tf32", 16, 8, 1, 0, 8, MATRIX_GROUPS, DTYPE_F32, DTYPE_F32, DTYPE_F32, SCALAR_mul,
+	        "MATRIX_GROUP_TF32" },
 	{ "mma_s8", 16, 8, 4, 0, 8, MATRIX_FRAGMENTS, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "MATRIX_DOT8" },
 	{ "mma_bf16", 16, 8, 2, 0, 8, MATRIX_FRAGMENTS, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "MATRIX_BF16" },
 	{ "mma_f16", 16, 8, 2, 0, 8, MATRIX_FRAGMENTS, DTYPE_F16, DTYPE_F16, DTYPE_F32, SCALAR_mul, "MATRIX_F16" },
@@ -50,6 +56,14 @@ const struct product *product_of_matrix(
 		        && target_multiplies(target, products[i].name))
 			return &products[i];
 	return NULL;
+}
+
+const struct product *product_of_warp(const struct product *group)
+{
+	const struct product *p = group;
+	while (p->parts != MATRIX_FRAGMENTS || p->opcode != group->opcode || p->a != group->a)
+		p++;
+	return p;
 }
 
 static bool has_product(const struct target *target, const struct product *product)

@@ -525,7 +525,7 @@ int contraction_steps(const struct contraction *c, const struct target *target, 
 	if (codes_in_tile(c))
 		return 32 / c->codes.bits;
 	if (product_is_matrix(c->product))
-		return c->warps ? c->product->together : matrix_step(c);
+		return product_is_of_groups(c->product) ? 1 : c->warps ? c->product->together : matrix_step(c);
 	if (c->ends_short || (target->small && c->root->type == DTYPE_F32))
 		return 1;
 	if (target->lanes == 1 && c->root->type != DTYPE_F32)

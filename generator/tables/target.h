@@ -15,8 +15,9 @@ struct gpu_facts {
 	int processors;                /* multiprocessors */
 	int block_bytes, shared_bytes; /* of shared memory, at most: a block's, a multiprocessor's */
 	int warps, blocks, registers;  /* of a multiprocessor, at most */
-	int fmas, dot8s;               /* multiply-adds of a multiprocessor in a cycle: of floats; of bytes, by
-	                                  mma.sync; as many dwords of other types */
+	int fmas, dot8s,
+	        group_dot8s; /* multiply-adds of a multiprocessor in a cycle: of floats; of bytes, by mma.sync, and by
+	                        warpgroups (0: it has no wgmma); as many dwords of other types */
 	double ghz;
 	int l2_rate, memory_rate; /* GB/s */
 	int64_t l2_bytes;

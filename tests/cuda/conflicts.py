@@ -58,7 +58,7 @@ def subjects(folder, named):
                 os.environ.update(before)
                 return said if status else ""
             yield name, network
-    for name in shapes.SHAPES:
+    for name in shapes.EVERYWHERE:
         if name in named:
             def shape(ingot, environment, name=name):
                 own = os.path.join(folder, name)
@@ -76,7 +76,7 @@ def main():
     if not shutil.which("g++") or os.environ.get("CXX", "g++") != "g++":
         print("skipped: no g++")
         return 77
-    everything = networks.NAMES + ["transformer"] + list(shapes.SHAPES)
+    everything = networks.NAMES + ["transformer"] + shapes.EVERYWHERE
     unknown = set(o.names) - set(everything)
     if unknown:
         parser.error("no network and no shape: " + " ".join(sorted(unknown)))

@@ -56,6 +56,9 @@ def shared_kernels(folder, kernels, text, *flags, images=()):
     emulator = os.path.join(folder, "emulator.o")
     call(*common, "-c", os.path.join(EMULATOR, "emulator.cpp"), "-o", emulator)
     objects = [emulator]
+    if "-DINGOT_GROUPS" in flags:                                  # its kernels ask for what sm_90a has
+        objects.append(os.path.join(folder, "hopper.o"))
+        call(*common, "-c", os.path.join(EMULATOR, "hopper.cpp"), "-o", objects[-1])
     if images:
         objects.append(os.path.join(folder, "images.o"))
         call("gcc", "-fPIC", "-DIMAGES=%s" % " ".join('X(%d, "%s")' % image for image in enumerate(images)), "-c", os.path.join(HERE, "driver", "images.c"), "-o", objects[-1])
@@ -427,6 +430,32 @@ SERIAL = """	if (gridDim.y > 7) {
 """
 
 
+def groups(ingot, driver, folder):
+    """A library for sm_90a alone multiplies by warpgroups: right there (of integers any order has the same bits), and no code for another GPU."""
+    import numpy as np
+    data = os.path.join(folder, "groups_case")
+    model = case(data, "(float[515,328] x, float[810,328] w) => (float[515,810] y)", "y = Gemm <transB = 1> (x, w)", {"x": (515, 328), "w": (810, 328)}, "y")
+    for name in "xw":
+        file = os.path.join(data, name + ".npy")
+        np.save(file, np.rint(4 * np.load(file)))
+    library = Library(ingot, model, data, "model", folder, "--arch", "sm_90a", "--math", "bf16")
+    kernels, text = emulated(library.folder, "model", None, "-DINGOT_GROUPS"), open(os.path.join(library.folder, "model.cu")).read()
+    expect("groups: one image, by wgmma", [one["file"] for one in library.manifest["images"]] == ["model_sm_90a.cubin"] and "MATRIX_GROUP_BF16_" in text, library.manifest["images"])
+    manifest(library)
+    status, want = models.run(ingot, (model, data), "c", folder)
+    for behaviour in "host", "device":
+        got = library.run(driver, behaviour, STANDIN_CAPABILITY="90", STANDIN_VERSION="13090", STANDIN_KERNELS=kernels)
+        expect("groups: " + behaviour, status == 0 and got[0] == 0 and not got[2] and got[3] == [array.tobytes() for array in want], got[:3])
+    for capability in "80", "100":
+        got = library.run(driver, "host", STANDIN_CAPABILITY=capability, STANDIN_VERSION="13090", STANDIN_KERNELS=kernels)
+        expect("groups: no code for capability " + capability, "there is no code for a GPU of capability" in str(got[1]), got[:3])
+    out = os.path.join(data, "y.npy")
+    done = subprocess.run([ingot, "run", model, "--target", "cuda", "--math", "bf16", "--output", "y=" + out, *[word for name in "xw" for word in ("--input", "%s=%s" % (name, os.path.join(data, name + ".npy")))]],
+                          capture_output=True, text=True, env={**os.environ, "LD_LIBRARY_PATH": driver, "STANDIN_KERNELS": kernels, "STANDIN_CAPABILITY": "90", "STANDIN_VERSION": "13090"})
+    expect("groups: ingot run", done.returncode == 0 and not done.stderr and np.load(out).tobytes() == want[0].tobytes(), done)
+    print("groups: products of warpgroups, bits of --target c", flush=True)
+
+
 def refused_tiles(ingot, folder):
     """A kernel that spills, or whose products the compiler makes wait for each other, gets a smaller tile: planted in the template of blocks."""
     template = open(os.path.join(ROOT, "templates", "cuda", "contraction.jinja")).read()
@@ -510,8 +539,9 @@ def refusals(ingot, model, folder):
 def engine(ingot, library, model, folder):
     """ingot itself on the same driver: run, check and bench, and where it cannot."""
     words = [ingot, "check", model, library.data, "--target", "cuda"]
-    there = {**os.environ, "LD_LIBRARY_PATH": os.path.join(folder, "driver"), "STANDIN_KERNELS": library.kernels}
-    bench = {"STANDIN_KERNELS": library.kernels + ":" + limits_kernels(folder), "STANDIN_PROCESSORS": "2", "STANDIN_L2": "200000"}
+    kernels = kernels_for(ingot, model, "digits", folder, "sm_90a")             # of 9.0 all that it has
+    there = {**os.environ, "LD_LIBRARY_PATH": os.path.join(folder, "driver"), "STANDIN_KERNELS": kernels}
+    bench = {"STANDIN_KERNELS": kernels + ":" + limits_kernels(folder), "STANDIN_PROCESSORS": "2", "STANDIN_L2": "200000"}
     calls_of = {command: os.path.join(folder, "calls_of_" + command) for command in ("check", "bench")}         # how many of the driver's each makes
     for what, command, more, code, text in (
             ("check", words, {"STANDIN_CALLS": calls_of["check"]}, 0, "ok scores"),
@@ -554,7 +584,7 @@ def engine(ingot, library, model, folder):
     with open(os.path.join(traps, "cuda", "loops.jinja"), "w") as file:
         file.write(template.replace(before, before + '//% if "k3_" in kernel.name\n\t__trap();\n//% endif\n'))
     out = os.path.join(folder, "trapping")
-    call(ingot, "build", model, "--target", "cuda", "--name", "digits", "--arch", "sm_90", "--templates", traps, "-o", out)
+    call(ingot, "build", model, "--target", "cuda", "--name", "digits", "--arch", "sm_90a", "--templates", traps, "-o", out)
     trapping = {"STANDIN_KERNELS": emulated(out, "digits")}
     for command in words, [ingot, "bench", model, "--rounds", "3", "--target", "cuda"]:
         done = subprocess.run([*command, "--templates", traps], capture_output=True, text=True, env={**there, **trapping})
@@ -692,6 +722,7 @@ def all_of(ingot, folder, driver):
     branches(ingot, driver, folder)
     dynamic(ingot, driver, folder)
     tiles(ingot, driver, folder)
+    groups(ingot, driver, folder)
     refused_tiles(ingot, folder)
     managed(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder, first.kernels)
     by_cmake(ingot, os.path.join(digits, "digits.onnx"), first, driver)

@@ -217,7 +217,7 @@ def subjects(named, folder):
                 print("%s: skipped, %s" % (name, found))
             else:
                 yield name, found[0]
-    for name in shapes.SHAPES:
+    for name in shapes.EVERYWHERE:
         if not named or name in named:
             own = os.path.join(folder, name + ".case")
             os.makedirs(own)
@@ -376,7 +376,7 @@ def main():
     parser.add_argument("--json")
     parser.add_argument("--write", action="store_true")
     o = parser.parse_intermixed_args()
-    unknown = set(o.names) - set(models.NETWORKS + models.MADE) - set(shapes.SHAPES)
+    unknown = set(o.names) - set(models.NETWORKS + models.MADE) - set(shapes.EVERYWHERE)
     if unknown:
         parser.error("no network and no shape: " + " ".join(sorted(unknown)))
     known = gpus(o.ingot)

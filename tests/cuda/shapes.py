@@ -27,6 +27,7 @@ WIDENED = "v = Cast <to = 1> (w) "                              # of weights tha
 BLOCKS = "v = DequantizeLinear <axis = 0, block_size = %d> (w, s, c) "
 # name: (tile, inputs, constants, dims of the result, nodes).  The tile is what the reckoning says today: each size has to be among them.
 BYTES = {"x": "int8", "w": "int8", "y": "int32", "z": "int8", "v": "int8", "b": "int32"}
+GROUPS = {"arch": "sm_90a"}                                     # which has products of warpgroups
 HALVES, FLOAT16, TF32 = ({"math": word} for word in ("bf16", "f16", "tf32"))       # of floats that are integers: every sum is exact, in any order
 MOST = {"bf16": 255, "f16": 1023, "tf32": 1023}                # of one factor: all its bits, and what has fewer makes another sum of them
 CHAIN = "t = Conv <pads = [1, 1, 1, 1]> (x, w, b) r = Relu(t) c = Constant <value_float = 8.0> () m = Min(r, c) y = Conv <pads = [0, 1, 2, 1], strides = [1, 2]> (m, v)"
@@ -99,6 +100,14 @@ SHAPES = {
     "tf32_row": ("32 x 32 x 32", {"x": (1, 515)}, {"w": (515, 1000)}, (1, 1000), "y = MatMul(x, w)", TF32),
     "tf32_conv": ("64 x 64 x 16", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
                   "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", TF32),
+    "groups_borders": ("64 x 64 x 32", {"x": (515, 328)}, {"w": (328, 810), "b": (810,)}, (515, 810), "t = MatMul(x, w) y = Add(t, b)", {**FLOAT16, **GROUPS}),
+    "groups_wide": ("128 x 256 x 32", {"x": (1030, 72)}, {"w": (72, 4050)}, (1030, 4050), "y = MatMul(x, w)", {**HALVES, **GROUPS}),
+    "groups_inputs": ("64 x 64 x 32", {"x": (300, 264), "w": (1000, 264)}, {}, (300, 1000), "y = Gemm <transB = 1> (x, w)", {**HALVES, **GROUPS}),
+    "groups_bytes": ("128 x 128 x 32", {"x": (1030, 336)}, {"w": (336, 1016)}, (1030, 1016), "y = MatMulInteger(x, w)", {**BYTES, **GROUPS}),
+    "groups_tf32": ("64 x 64 x 32", {"x": (515, 132)}, {"w": (132, 810), "b": (810,)}, (515, 810), "t = MatMul(x, w) y = Add(t, b)", {**TF32, **GROUPS}),
+    "groups_conv": ("64 x 64 x 32", {"x": (2, 24, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 24, 5, 5), "b": (130,)}, (2, 130, 15, 16),
+                    "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", {**HALVES, **GROUPS}),
+    "groups_odd": ("128 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 1016)}, (1030, 1016), "t = MatMul(x, w) y = Relu(t)", {**HALVES, **GROUPS}),         # 34 dwords: no quads
     "stored_row": ("4 x 32 x 128", {"x": (1, 515)}, {"w": (515, 1000), "b": (1000,)}, (1, 1000), WIDENED + "t = Gemm(x, v, b) y = Relu(t)", {"w": "float16"}),
     "stored_rows": ("8 x 32 x 128", {"x": (5, 264)}, {"w": (1000, 264)}, (5, 1000), WIDENED + "y = Gemm <transB = 1> (x, v)", {"w": "bfloat16"}),
     "stored_large": ("64 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 4000)}, (1030, 4000), WIDENED + "t = MatMul(x, v) y = Relu(t)", {"w": "float16"}),
@@ -111,12 +120,13 @@ SHAPES = {
     "codes_float8": ("4 x 32 x 256", {"x": (2, 512)}, {"w": (512, 1000), "s": (4, 1000)}, (2, 1000), BLOCKS.replace(", c", "") % 128 + "y = MatMul(x, v)", {"w": "float8e4m3fn"}),
     "stored_alone": ("1 x 64", {"x": (1, 16)}, {"w": (16, 20000)}, (1, 20000), WIDENED + "y = MatMul(x, v)", {"w": "bfloat16"}),
 }
-PLANTED = ("bytes_zero", "float16_borders", "tf32_inputs")
+EVERYWHERE = [name for name, shape in SHAPES.items() if "arch" not in dict(*shape[5:])]             # the others are for one GPU
+PLANTED = ("bytes_zero", "float16_borders", "tf32_inputs", "groups_borders")
 
 
 def options_of(name):
-    math = dict(*SHAPES.get(name, ())[5:]).get("math")
-    return ["--math", math] if math else []
+    types = dict(*SHAPES.get(name, ())[5:])
+    return [word for option in ("math", "arch") if option in types for word in ("--" + option, types[option])]
 
 
 def dtype_of(name, types):
@@ -203,13 +213,13 @@ def wrongs_of(ingot, folder, name, nvrtc):
     if want is None:
         yield said
         return
-    for order in ["forward", "backward", "random"] if name in ("whole", "borders", "conv_5x5", "winograd", "winograd_left", "attention_odd", "attention_few", "bytes_borders", "bytes_conv", "halves_conv") else ["random"]:
-        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_ORDER": order}, *math)
+    for order in ["forward", "backward", "random"] if name in ("whole", "borders", "conv_5x5", "winograd", "winograd_left", "attention_odd", "attention_few", "bytes_borders", "bytes_conv", "halves_conv", "groups_borders", "groups_conv") else ["random"]:
+        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_ORDER": order, **({"INGOT_EMULATOR_RACES": "1"} if name == "groups_borders" else {})}, *math)
         if got is None:
             yield "%s: %s" % (order, said)
         elif not same(got, want):
             yield "%s: %d of %d differ" % (order, (got.view(numpy.uint8) != want.view(numpy.uint8)).sum(), want.size)
-    for architecture in nvrtc.ARCHITECTURES if nvrtc else []:
+    for architecture in [] if not nvrtc else ["sm_90a"] if "sm_90a" in math else nvrtc.ARCHITECTURES:
         status, log, cubin = nvrtc.of_this.compile(text, name + ".cu", architecture)
         spills = {k: v for k, v in nvrtc.functions(log).items() if v.get("stores") or v.get("loads")}
         if status or spills or "warning" in log:
@@ -228,20 +238,29 @@ def wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture):
         yield "%s: %d registers, %d bytes: one block an SM" % (architecture, registers, shared)
     if sass.program():
         listing = sass.kernels(cubin)[symbol]
-        mma = "IMMA" if any(sass.kind(one) == "IMMA" for one in listing) else "HMMA"
+        words = {sass.kind(one) for one in listing}
+        mma = next(word for word in ("HGMMA", "IGMMA", "IMMA", "HMMA") if word in words)
+        groups = mma in ("HGMMA", "IGMMA")
         words_of = lambda span: [sass.kind(one) for one in listing[span[0]:span[1] + 1]]
         loops = [words_of(span) for span in sass.innermost([span for span in sass.spans(listing) if mma in words_of(span)])]
         words = max(loops, key=lambda loop: loop.count(mma), default=[])
         rows, columns, terms = map(int, tile.split(" x "))
-        if words.count(mma) != rows * columns * terms / (16 * 8 * 8) / (launch["threads"] / 32) or "LDSM" not in words or {"LDL", "STL"} & set(words):
+        wanted = terms / 8 if groups else rows * columns * terms / (16 * 8 * 8) / (launch["threads"] / 32)
+        if words.count(mma) != wanted or not groups and "LDSM" not in words or {"LDL", "STL"} & set(words):
             yield "%s: %d %s in the loop, %d LDSM" % (architecture, words.count(mma), mma, words.count("LDSM"))
-        elif "LDGSTS" in words and words.count("BRA") > 1:
+        elif "LDGSTS" in words and words.count("BRA") > 1 and not groups:
             yield "%s: a branch stands around what is copied next, so that nothing of it goes among what multiplies" % architecture
 
 
 # In the prelude: (what, text, another)
 FAULTS = [("columns of b", "LANE % 4 + 4) + LANE / 4)", "LANE % 4 + 4) + LANE % 8)"), ("dwords of b", "(row) * (LANE % 4 + 4)", "(row) * (LANE % 4)"), ("rows of a", "(LANE % 16) + 4 * (LANE / 16)", "(LANE / 2) + 4 * (LANE % 2)"),
           ("rows of sums", "2 * (LANE % 4), 8 * (row))", "2 * (LANE % 4), 4 * (row))"), ("columns of sums", "matrix_pair(p, c[0], c[1])", "matrix_pair(p, c[1], c[0])")]
+
+# Of warpgroups: what fails, or gives other sums.
+GROUP_FAULTS = [("no fence for copies", "proxy_fence() emulator_proxy_fence()", "proxy_fence()"), ("no fence for registers", "group_begin() emulator_wgmma_fence()", "group_begin()"),
+                ("no wait", "group_wait(n) emulator_wgmma_wait(n)", "group_wait(n)"), ("a wait too late", "emulator_wgmma_wait(n)", "emulator_wgmma_wait(2 * (n))"),
+                ("no commit", "group_commit() emulator_wgmma_commit()", "group_commit()"), ("another swizzle", ">> 3 & 28", ">> 3 & 24"), ("eight rows apart", "(uint64_t)64 << 32", "(uint64_t)32 << 32"),
+                ("type of sums", "k16.f32.f16.f16", "k16.f32.bf16.bf16"), ("columns of sums", "matrix_pair(p, c[0], c[1])", "matrix_pair(p, c[1], c[0])")]
 
 KINDS = {"bf16": "m16n8k16.row.col.f32.bf16.bf16.f32", "f16": "m16n8k16.row.col.f32.f16.f16.f32", "tf32": "m16n8k8.row.col.f32.tf32.tf32.f32"}
 
@@ -255,12 +274,14 @@ def wrongs_planted(ingot, folder, name):
     os.makedirs(planted, exist_ok=True)
     with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "templates", "cuda", "prelude.jinja")) as f:
         prelude = f.read()
-    for what, before, after in FAULTS[:1] + [("type of fragments", KINDS[math[1]], KINDS["bf16"])] if math else FAULTS + [("no swizzle", ">> 3 & 28", ">> 3 & 0")]:
+    for what, before, after in GROUP_FAULTS if "sm_90a" in math else FAULTS[:1] + [("type of fragments", KINDS[math[1]], KINDS["bf16"])] if math else FAULTS + [("no swizzle", ">> 3 & 28", ">> 3 & 0")]:
         if prelude.count(before) != 1:
             yield "the text of a fault: %s" % what
         with open(os.path.join(planted, "prelude.jinja"), "w") as f:
             f.write(prelude.replace(before, after))
-        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_COUNTS": counts} if what == "no swizzle" else {}, "--templates", os.path.dirname(planted), *math)
+        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_COUNTS": counts} if what == "no swizzle" else {"INGOT_EMULATOR_ORDER": "random"} if "sm_90a" in math else {}, "--templates", os.path.dirname(planted), *math)
+        if "sm_90a" in math and got is None and re.search("fence|waited|no one", said):
+            continue
         if got is None or (not same(got, want)) != (what != "no swizzle") or (what == "no swizzle" and not counted(counts)[0]):
             yield "planted, and not seen: %s %s" % (what, said)
 

@@ -56,7 +56,7 @@ class Subject:
         """ingot itself.  GPUs of one kind get one text, which the emulator gets once, with the images for all of them."""
         texts = {}
         for capability in capabilities:
-            out = self.built("sm_%d" % capability)
+            out = self.built("sm_%d%s" % (capability, "a" * (capability == 90)))
             texts.setdefault(open(os.path.join(out, self.name + ".cu")).read(), []).append((capability, out))
         for alike in texts.values():
             images = [os.path.join(out, file) for _, out in alike for file in sorted(os.listdir(out)) if file.endswith(".cubin")]

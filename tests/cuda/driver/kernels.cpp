@@ -2,7 +2,7 @@
  * text is told by images.c, where it is known. */
 #include <tuple>
 #include <utility>
-#include "emulator.h"
+#include "hopper.h"
 #define __trap() emulator_fail("it traps", __LINE__)
 #include TEXT
 
