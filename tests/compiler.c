@@ -5,7 +5,9 @@
  * made by tests/compilers.
  *
  * ccache starts a compiler by the link `behind`: <immintrin.h> is three quarters of what gcc does for a small file of
- * kernels, so it is compiled once for each set of flags that is met twice. */
+ * kernels, so it is compiled once for each set of flags that is met twice.
+ *
+ * $TESTS_LEVEL stands for -O2 of C where nobody asks for warnings, but on boards: the same bits in half the time. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdbool.h>
@@ -244,6 +246,14 @@ int main(int count, char **words)
 	setenv("CCACHE_PREFIX", prefix, 1);
 	if (!strcmp(name, "behind"))
 		return behind(words + 1);
+	bool warns = false;
+	for (int i = 1; i < count; i++)
+		warns = warns || begins(words[i], "-W");
+	char *level = getenv("TESTS_LEVEL");
+	for (int i = 1; i < count && level && *level && !warns && !strstr(name, "++") && !strstr(name, "eabi")
+	        && !strstr(name, "elf");
+	        i++)
+		words[i] = strcmp(words[i], "-O2") ? words[i] : level;
 	bool as_it_is = false, compiles = false, language = false, output = false, assembles = false, syntax = false;
 	int sources = 0;
 	const char *source = NULL;

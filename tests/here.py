@@ -1,6 +1,8 @@
 """here.py: the CPUs that a test can run on this machine, or on the one it is taken for ($INGOT_NATIVE)."""
 import os
 
+LONG = bool(os.environ.get("INGOT_LONG"))
+
 
 def flags():
     """Of this CPU, in Linux's words."""
@@ -30,3 +32,15 @@ def cpus():
     """Words of --cpu, native first.  x86-64-v4 where native is more than that."""
     taken = os.environ.get("INGOT_NATIVE")
     return ["native"] + (["x86-64-v4"] if vnni() and not taken else []) + (["x86-64-v3"] if v3() and taken != "generic" else []) + ["generic"]
+
+
+def some_cpus(turn):
+    """Of these native and one more, by turns; all with INGOT_LONG=1."""
+    first, *others = cpus()
+    return [first, *(others if LONG or len(others) < 2 else [others[turn % len(others)]])]
+
+
+def by_turns(items, turn, most):
+    """So many of the items, others with each turn; all with INGOT_LONG=1."""
+    items = list(items)
+    return items if LONG or len(items) <= most else [items[(turn * most + i) % len(items)] for i in range(most)]

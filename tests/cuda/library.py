@@ -16,8 +16,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [HERE, os.path.join(HERE, "..", "models")]
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "models"), os.path.join(HERE, "..")]
 import models
+from here import by_turns
 import networks
 import nvrtc
 
@@ -97,9 +98,9 @@ class Library:
         self.folder, self.data = os.path.join(folder, name), data
         call(ingot, "build", model, "--target", "cuda", "--name", name, "-o", self.folder, *options)
         self.manifest = json.load(open(os.path.join(self.folder, name + ".json")))
-        for language in (["gcc", "-std=c99"], ["g++", "-std=c++11", "-x", "c++"], ["clang", "-std=c99"] if shutil.which("clang") else None):
-            if language:
-                call(*language, *STRICT, "-fsyntax-only", name + ".c", cwd=self.folder)
+        languages = [one for one in (["gcc", "-std=c99"], ["g++", "-std=c++11", "-x", "c++"], ["clang", "-std=c99"]) if shutil.which(one[0])]
+        for language in by_turns(languages, len(name), 1):
+            call(*language, *STRICT, "-fsyntax-only", name + ".c", cwd=self.folder)
         self.kernels = emulated(self.folder, name)
         self.link("program")
 
@@ -592,7 +593,7 @@ def engine(ingot, library, model, folder):
     # Each call of the driver fails, of check all, of bench a few: the message of what failed, and nothing is left but what could not be given back.
     for command, more in (words, {}), ([ingot, "bench", model, "--rounds", "3", "--target", "cuda"], bench):
         calls = int(open(calls_of[command[1]]).read())
-        for n in range(1, calls + 1, 1 if LONG else 4) if command is words else (calls // 9, calls // 2, calls - 150, calls - 60):
+        for n in range(1, calls + 1, 1 if LONG else 12) if command is words else (calls // 9, calls // 2, calls - 150, calls - 60):
             done = subprocess.run(command, capture_output=True, text=True, env={**there, **more, "STANDIN_FAIL": str(n)})
             failed = re.findall(r"^failed: (\w+)$", done.stderr, re.M)
             back = not failed or GIVES_BACK.search(failed[0])

@@ -3,7 +3,7 @@
 library's bits in three orders of threads and copies, and, where NVRTC is there, no spill.  Products of bytes are fragments of tensor cores: their sums are exact,
 so that bits say whether each fragment lies where it should; IMMA is in their loop, and of 128 x 128 an SM holds two blocks.
 
-    shapes.py INGOT [NAME…]        exit 0: right, 1: wrong, 77: no C++ compiler or no NumPy"""
+    shapes.py INGOT [NAME…]        exit 0: right, 1: wrong, 77: no C++ compiler or no NumPy.  All of them with INGOT_LONG=1"""
 import json
 import os
 import re
@@ -122,6 +122,10 @@ SHAPES = {
 }
 EVERYWHERE = [name for name, shape in SHAPES.items() if "arch" not in dict(*shape[5:])]             # the others are for one GPU
 PLANTED = ("bytes_zero", "float16_borders", "tf32_inputs", "groups_borders")
+# Without INGOT_LONG others stand for these, of the same tile, and NVRTC compiles each text for one architecture, by turns.
+LONG = bool(os.environ.get("INGOT_LONG"))
+LONG_ALONE = """quads inputs transposed epilogue heavy_large few_rows conv_1x1 conv_5x5 attention conv_deep bytes_borders bytes_inputs bytes_batches bytes_one_row bytes_conv halves_inputs
+halves_chain float16_large float16_conv tf32_large tf32_borders tf32_row tf32_conv stored_large stored_borders stored_conv""".split()
 
 
 def options_of(name):
@@ -219,7 +223,7 @@ def wrongs_of(ingot, folder, name, nvrtc):
             yield "%s: %s" % (order, said)
         elif not same(got, want):
             yield "%s: %d of %d differ" % (order, (got.view(numpy.uint8) != want.view(numpy.uint8)).sum(), want.size)
-    for architecture in [] if not nvrtc else ["sm_90a"] if "sm_90a" in math else nvrtc.ARCHITECTURES:
+    for architecture in [] if not nvrtc else ["sm_90a"] if "sm_90a" in math else nvrtc.ARCHITECTURES[0 if LONG else len(name) % 2:][:2 if LONG else 1]:
         status, log, cubin = nvrtc.of_this.compile(text, name + ".cu", architecture)
         spills = {k: v for k, v in nvrtc.functions(log).items() if v.get("stores") or v.get("loads")}
         if status or spills or "warning" in log:
@@ -318,7 +322,7 @@ def main():
     if not dll:
         print("without NVRTC: spills are not looked for")
     with tempfile.TemporaryDirectory(prefix="shapes.") as folder:
-        for name in sys.argv[2:] or SHAPES:
+        for name in sys.argv[2:] or [one for one in SHAPES if LONG or one not in LONG_ALONE]:
             said = list(wrongs_of(ingot, folder, name, nvrtc if dll else None)) + list(wrongs_by_arch(ingot, folder) if name == "whole" else wrongs_planted(ingot, folder, name) if name in PLANTED else [])
             wrong += len(said)
             print("%-16s %s" % (name, "; ".join(said) or "right"), flush=True)

@@ -103,7 +103,7 @@ def link(board, folder, elf, main, made, libraries, *flags):
         f.write(open(os.path.join(HERE, "board.ld")).read())
     call(tools + "gcc", *machine.split(), "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-tree-loop-distribute-patterns",
          *flags, "-I" + HERE, "-I" + folder, "-I" + made, os.path.join(HERE, "start.c"), os.path.join(HERE, main), "case.S", *libraries,
-         "-nostdlib", *(["-lc"] if tools == ARM else []), "-lgcc", "-Wl,--gc-sections", "-T", script, "-o", elf, cwd=folder)
+         "-nostdlib", *(["-lc"] if tools == ARM else []), "-lgcc", "-Wl,--gc-sections,-T," + script, "-o", elf, cwd=folder)
 
 
 def run_board(board, folder, elf, counts):

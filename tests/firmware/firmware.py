@@ -6,7 +6,7 @@
 A small quantised network runs on each CPU of BOARDS (cortex-m0plus's on a micro:bit), all networks on a cortex-m4, with --long MLPerf Tiny's on all. Each network is built with --optimise size and with --optimise speed; each must give the interpreter's bits, call nothing
 beyond memcpy and memset (the generic library on a cortex-m3 too, which has no instruction for a square root), link without a heap, and stay within the stack that its manifest names; size must be smaller than speed, in code and
 in stack, and a quantised network then takes 400 bytes of it at most, on every CPU.  A flipped bit of what
-is expected must be found.  Built --profile managed, the same network runs by the runtime for one thread (managed.c): out of one
+is expected must be found (in small networks; with --long in all).  Built --profile managed, the same network runs by the runtime for one thread (managed.c): out of one
 block, with no more of libc, and at most 40 KB of the runtime in the program.  Printed: text, data and bss of the library, RAM, stack and exact instruction counts; QEMU has
 no model of time, so these are no cycles.
 An LSTM runs step by step, its state kept by --state.
@@ -27,6 +27,7 @@ from boards import ARM, BOARDS, CASES, HERE, MICROBIT, ROOT, call, link, make_co
 
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "generated"))
 import packages
+LONG = "--long" in sys.argv or "INGOT_LONG" in os.environ
 WITHOUT_FLOATS = ("cortex-m0plus", "cortex-m3", "rv32imac")
 FLOATS = re.compile(r"__aeabi_(f|d|\w*2[fd])|__\w+[sd]f")  # what multiplies floats where no instruction does
 ALLOWED = {"memcpy", "memset"}
@@ -95,7 +96,7 @@ def one_network(ingot, folder, name, case, optimise, cpu="cortex-m4", board=None
     called = {one for one in wanted - ALLOWED if not (cpu in WITHOUT_FLOATS and one.startswith("__") and not (name == "mlperf_ad_i8" and FLOATS.match(one)))}
     if called:
         wrong.append("the library calls " + " ".join(sorted(called)))
-    for flip in (0, 1):
+    for flip in (0, 1) if LONG or name in ("digits", "quantised") else (0,):
         elf = os.path.join(folder, "flip%d.elf" % flip)
         link(board, folder, elf, "main.c", made, [library], "-DFLIP=%d" % flip)
         code, text, by_symbol = run_board(board, folder, elf, os.path.join(folder, "counts%d" % flip))
@@ -374,7 +375,7 @@ def markdown(table):
 
 
 def main():
-    ingot, long = os.path.abspath(sys.argv[1]), "--long" in sys.argv or "INGOT_LONG" in os.environ
+    ingot = os.path.abspath(sys.argv[1])
     if missing(ARM + "gcc", "qemu-system-arm", "gcc"):
         return 77
     cpus = [cpu for cpu, board in BOARDS.items() if shutil.which(board[0] + "gcc") and shutil.which("qemu-system-" + board[2].split()[0])]
@@ -408,8 +409,8 @@ def main():
     rows += [("mlperf_ad_i8", case, "size", cpu, None) for name, case in networks if name == "mlperf_ad_i8" for cpu in cpus if cpu in WITHOUT_FLOATS]
     deepest = {("mlperf_ic_i8", "rv32imac"), ("mlperf_kws_i8", "cortex-m0plus")}  # what takes most stack with size
     rows += [(name, case, "size", cpu, None) for name, case in networks for cpu in cpus if (name, cpu) in deepest]
-    rows += [(name, case, "speed", "cortex-m55", None) for name, case in networks if name in QUANTISED and (long or name == "mlperf_kws_i8")]
-    if long:
+    rows += [(name, case, "speed", "cortex-m55", None) for name, case in networks if name in QUANTISED and (LONG or name == "mlperf_kws_i8")]
+    if LONG:
         rows += [(name, case, "size", cpu, None) for name, case in networks if name in QUANTISED for cpu in cpus if cpu != "cortex-m4" and (name, cpu) not in deepest]
     wrong, table = run_rows(ingot, rows)
     bad += wrong

@@ -19,7 +19,7 @@ except ImportError as missing:
     sys.exit(77)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from here import cpus
+from here import cpus, some_cpus
 from same import same
 
 INGOT = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "ingot"
@@ -231,7 +231,7 @@ def main():
         for cpu in cpus():
             os.mkdir(os.path.join(scratch, "scattered_" + cpu))
             scattered(os.path.join(scratch, "scattered_" + cpu), cpu)
-        for name, text, *more in MODELS:
+        for number, (name, text, *more) in enumerate(MODELS):
             folder = os.path.join(scratch, name)
             os.mkdir(folder)
             model = os.path.join(folder, "step.onnxtxt")
@@ -240,7 +240,7 @@ def main():
             for word in text.split("(", 1)[1].split(")", 1)[0].split(", "):
                 shape, tensor = word.split("[", 1)[1].split("] ")
                 dims[tensor] = [int(extent) if extent.isdigit() else extent for extent in shape.split(",")]
-            for cpu in cpus() if name != "long" else cpus()[:1]:
+            for cpu in some_cpus(number) if name != "long" else cpus()[:1]:
                 try:
                     steps(folder, model, cpu, dims, *more)
                 except AssertionError as wrong:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """models.py: whole networks.  Each must fit its reference by the interpreter, and give its bits on every other engine, and compiled for each
-CPU by each compiler (of these two or three by turns, but of the transformer; with --long all).
+CPU by each compiler (of these two by turns, but of the transformer; with --long all).
 
     models.py INGOT [--long] [NAME...]      exit 0: right, 1: wrong, 77: no cases are there
 Cases: $INGOT_CASES, else ../shared/cases beside the project; the transformer of examples/ and resnet50 with its seeded weights are made into
@@ -71,10 +71,10 @@ def rows_of(name, engines, long):
         return [("c", "native", "gcc"), ("jit", "native", None)]
     rows = [("interpreter", None, None)]
     compiled = [("c", cpu, cc) for cpu in cpus() for cc in ("gcc", "clang")]
-    # A network meets gcc for this machine, and two more of these by turns; the transformer, which has every kind of kernel, all of them.
+    # A network meets gcc for this machine, and one more of these by turns; the transformer, which has every kind of kernel, all of them.
     turn = (NETWORKS + MADE).index(name)
     others = compiled[1:]
-    rows += compiled if long or name == "transformer" else compiled[:1] + [others[(2 * turn + i) % len(others)] for i in range(min(2, len(others)))]
+    rows += compiled if long or name == "transformer" else compiled[:1] + [others[turn % len(others)]]
     rows += [(engine, cpu, None) for engine in engines if engine not in ("c", "interpreter", "cuda") for cpu in (cpus() if engine == "jit" else ["native"])]
     return rows
 
