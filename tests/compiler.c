@@ -5,7 +5,7 @@
  * made by tests/compilers.
  *
  * ccache starts a compiler by the link `behind`: <immintrin.h> is three quarters of what gcc does for a small file of
- * kernels, so it is compiled once for each set of flags that is met twice.
+ * kernels, so it is compiled once for each set of flags that is met often.
  *
  * $TESTS_LEVEL stands for -O2 of C where nobody asks for warnings, but on boards: the same bits in half the time. */
 #define _GNU_SOURCE
@@ -15,10 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORDS_MOST = 4096 };
+enum { WORDS_MOST = 4096, USES_MOST = 3 }; /* words of a command; uses of a header before it is compiled */
 
 static char folder[4096]; /* of the links */
 
@@ -123,14 +124,14 @@ static void forget(const char *list, const char *path)
 	close(file);
 }
 
-/* A compiler and its words, for ccache: with the compiled header, where there is one, or where it is asked for a second
- * time. */
+/* A compiler and its words, for ccache: with the compiled header, where there is one, or where it is asked for often
+ * enough. */
 static int behind(char **words)
 {
 	static const char *const large[] = { "#include <immintrin.h>", "#include <arm_neon.h>" };
 	const char *source = NULL, *list = NULL;
 	bool plus = strstr(words[0], "++");
-	char *one[WORDS_MOST + 16], *made[WORDS_MOST + 16], file[4200], header[4300], temporary[4200];
+	char *one[WORDS_MOST + 16], *made[WORDS_MOST + 16], file[4200], header[4300], count[4300], temporary[4200];
 	int n = 0, m = 0;
 	uint64_t key = 14695981039346656037u;
 	for (int i = 0; words[i]; i++) {
@@ -150,16 +151,25 @@ static int behind(char **words)
 		return run(one);
 	snprintf(file, sizeof file, "%s/headers/%016llx%d.h", folder, (unsigned long long)key, arm + 2 * plus);
 	snprintf(header, sizeof header, "%s.gch", file);
+	snprintf(count, sizeof count, "%s.uses", file);
 	snprintf(temporary, sizeof temporary, "%s/told/%d.gch", folder, (int)getpid());
-	int once = open(file, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	if (once >= 0) {
-		dprintf(once, "%s\n", large[arm]);
-		close(once);
+	/* A byte for each use: to make one takes as long as three files without it.  Whoever makes the file makes it. */
+	struct stat uses = { 0 };
+	int used = open(count, O_WRONLY | O_CREAT | O_APPEND, 0644);
+	if (used < 0 || fstat(used, &uses) || uses.st_size < USES_MOST) {
+		dprintf(used, ".");
 		return run(one);
 	}
-	char *last[] = { "-x", plus ? "c++-header" : "c-header", file, "-o", temporary, NULL };
-	memcpy(made + m, last, sizeof last);
-	if (access(header, R_OK) && (run(made) || rename(temporary, header)))
+	int first = open(file, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	if (first >= 0) {
+		dprintf(first, "%s\n", large[arm]);
+		close(first);
+		char *last[] = { "-x", plus ? "c++-header" : "c-header", file, "-o", temporary, NULL };
+		memcpy(made + m, last, sizeof last);
+		if (!run(made))
+			rename(temporary, header);
+	}
+	if (access(header, R_OK))
 		return run(one);
 	char *including[] = { "-include", file, NULL };
 	memcpy(one + n, including, sizeof including);
