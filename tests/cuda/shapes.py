@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""shapes.py: products that blocks of warps make (128 x 128 x 16 and smaller), with borders, batches, epilogues and each way to stage a and b: the C
-library's bits in three orders of threads and copies, and, where NVRTC is there, no spill.  Products of bytes are fragments of tensor cores: their sums are exact,
+"""shapes.py: products that blocks of warps make (128 x 128 x 16 and smaller), with borders, batches, epilogues and each way to stage a and b: the bits of the C
+library, or the JIT, in three orders of threads and copies, and, where NVRTC is there, no spill.  Products of bytes are fragments of tensor cores: their sums are exact,
 so that bits say whether each fragment lies where it should; IMMA is in their loop, and of 128 x 128 an SM holds two blocks.
 
     shapes.py INGOT [NAME…]        exit 0: right, 1: wrong, 77: no C++ compiler or no NumPy.  All of them with INGOT_LONG=1"""
+import functools
 import json
 import os
 import re
@@ -171,6 +172,12 @@ def run(ingot, folder, model, inputs, target, environment, *more):
     return (numpy.load(out), "") if not done.returncode else (None, done.stderr.strip())
 
 
+@functools.cache
+def by_whom(ingot):
+    """Whose bits are right: the JIT's, where it is there, which compiles nothing."""
+    return "c" if LONG or "jit" not in subprocess.run([ingot, "targets", "--engines"], capture_output=True, text=True).stdout.split() else "jit"
+
+
 def write(folder, name):
     """The shape's model and the data beside it; its path."""
     _, inputs, constants, dims, nodes, types = *SHAPES[name], *[{}][len(SHAPES[name]) - 5:]
@@ -213,7 +220,7 @@ def wrongs_of(ingot, folder, name, nvrtc):
     told = subprocess.run([ingot, "show", model, "--target", "cuda", "--stage", "kernels", *math], capture_output=True, text=True).stdout
     if nodes != ATTENTION and tile.count(" x ") > 1 and not re.search(r"why +\d+ cycles of a multiprocessor by blocks, bound by .*; by warps alone \d+", told):
         yield "show does not say why"
-    want, said = run(ingot, folder, model, inputs, "c", {})
+    want, said = run(ingot, folder, model, inputs, by_whom(ingot), {})
     if want is None:
         yield said
         return
@@ -273,7 +280,7 @@ def wrongs_planted(ingot, folder, name):
     """Fragments that lie elsewhere, or are of another type, are seen by the bits, and rows that are not swizzled by the counts."""
     from conflicts import counted
     model, inputs, math = write(folder, name), SHAPES[name][1], options_of(name)
-    want, _ = run(ingot, folder, model, inputs, "c", {})
+    want, _ = run(ingot, folder, model, inputs, by_whom(ingot), {})
     planted, counts = os.path.join(folder, "planted", "cuda"), os.path.join(folder, "counts")
     os.makedirs(planted, exist_ok=True)
     with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "templates", "cuda", "prelude.jinja")) as f:
