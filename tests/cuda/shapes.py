@@ -253,13 +253,13 @@ def wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture):
         mma = next(word for word in ("HGMMA", "IGMMA", "IMMA", "HMMA") if word in words)
         groups = mma in ("HGMMA", "IGMMA")
         words_of = lambda span: [sass.kind(one) for one in listing[span[0]:span[1] + 1]]
-        loops = [words_of(span) for span in sass.innermost([span for span in sass.spans(listing) if mma in words_of(span)])]
-        words = max(loops, key=lambda loop: loop.count(mma), default=[])
+        span = max(sass.innermost([span for span in sass.spans(listing) if mma in words_of(span)]), key=lambda span: words_of(span).count(mma), default=(0, -1))
+        words, inside = words_of(span), any(one != span and span[0] <= one[0] and one[1] <= span[1] for one in sass.spans(listing))
         rows, columns, terms = map(int, tile.split(" x "))
         wanted = terms / 8 if groups else rows * columns * terms / (16 * 8 * 8) / (launch["threads"] / 32)
         if words.count(mma) != wanted or not groups and "LDSM" not in words or {"LDL", "STL"} & set(words):
             yield "%s: %d %s in the loop, %d LDSM" % (architecture, words.count(mma), mma, words.count("LDSM"))
-        elif "LDGSTS" in words and words.count("BRA") > 1 and not groups:
+        elif "LDGSTS" in words and not inside and not groups and words.count("BRA") > 1:
             yield "%s: a branch stands around what is copied next, so that nothing of it goes among what multiplies" % architecture
 
 
