@@ -199,7 +199,7 @@ bool definition_chooses(const struct definition *definition) { return definition
 
 bool definition_stands_alone(const struct definition *definition)
 {
-	return definition_scatters(definition) || definition->lies || definition_is_order(definition)
+	return definition_scatters(definition) || definition->row || definition_is_order(definition)
 	        || definition->reduce == REDUCE_REPEAT || definition->walk;
 }
 

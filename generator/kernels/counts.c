@@ -241,10 +241,11 @@ void find_counts(struct lowered *lowered)
 	}
 }
 
-/* Its elements along v are made on their own; an order's rows follow each other as its variables do. */
+/* Its elements along v are made on their own; an order's rows follow each other as its variables do, and so do those that
+ * are copied. */
 static bool is_apart(const struct definition *d, int v)
 {
-	for (int u = 0; u < v && definition_is_order(d); u++)
+	for (int u = 0; u < v && (d->row || definition_is_order(d)); u++)
 		if (d->extents[u] > 1)
 			return false;
 	return !d->place[v] && !d->lies && d->reduce != REDUCE_REPEAT && !(definition_is_order(d) && v == d->rank - 1);

@@ -373,7 +373,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	                              yes = { INGOT_VIRTUAL, 0, INGOT_BY_FEW_VISITS };
 	if (d->reduce != REDUCE_NONE)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REDUCTION };
-	if (d->check || scheduled(d)->steers || feeds_loop(d)) /* the schedule reads it, or a loop */
+	if (d->check || scheduled(d)->steers || d->row || feeds_loop(d)) /* the schedule reads it, or a loop */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS };
 	if (scheduled(d)->rewrite
 	        && !lowered->target->log) /* what a rewrite made is one kernel's own affair, but where it is told of */
@@ -476,7 +476,7 @@ static struct ingot_mode_state decide(const struct lowered *lowered, const struc
 	if (choice && !choice->outputs)
 		update(lowered, d, &state, (struct ingot_mode_state){ choice->mode, 0, INGOT_BY_USER });
 	/* What the cost law says gives way to the user; what cannot be otherwise does not. */
-	bool must = d->check || scheduled(d)->steers || feeds_loop(d) || said.provenance == INGOT_BY_REDUCTION
+	bool must = d->check || scheduled(d)->steers || d->row || feeds_loop(d) || said.provenance == INGOT_BY_REDUCTION
 	        || said.provenance == INGOT_BY_REWRITTEN;
 	if (must || (state.mode & said.mode && scheduled(d)->readers.count))
 		update(lowered, d, &state, said);

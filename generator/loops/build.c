@@ -46,12 +46,16 @@ static const char *names_of(struct loops *loops, const int *order, int count)
 
 /* The counted variable becomes the outermost of the `taken`, or one more of them, as far as `inside` allows. */
 enum { LANES_LEAST = 64 };
-static int take_counted(const struct kernel *kernel, int *order, int count, int taken, int inside)
+static int take_counted(const struct building *b, int *order, int count, int taken, int inside)
 {
+	const struct kernel *kernel = b->kernel;
 	int v = kernel_counted(kernel), at = 0;
 	const struct definition *last = kernel->members.at[kernel->members.count - 1];
 	while (at < count && order[at] != v)
 		at++;
+	if (kernel->members.count == 1 && last->reduce == REDUCE_NONE && taken && at && at < count - 1
+	        && ends_by_lanes(b->loops->target))
+		return taken; /* loops inside end by themselves */
 	if (inside > 1 && count && order[count - 1] != v && last->extents[order[count - 1]] >= LANES_LEAST)
 		inside = 1; /* tiles of lanes side by side */
 	if (at >= count - (at >= taken ? inside : 0))
@@ -338,7 +342,7 @@ static struct loops *build_members(struct building *b, bool named)
 	inside = inside_of(loops, last, work, order, count, inside);
 	int taken = own ? count
 	                : windows_taken(b, last, order, outer_count(loops, last, work, order, count, inside), count);
-	taken = take_counted(kernel, order, count, taken, inside);
+	taken = take_counted(b, order, count, taken, inside);
 	const struct index *with[MAX_VARS] = { 0 };
 	int64_t share = own ? 0 : block_share(b, last, order, count, taken, work);
 	int64_t together = own && count && (!ends_by_lanes(loops->target) || order[count - 1] != kernel_counted(kernel))
@@ -595,7 +599,7 @@ static struct loops *build_alone(struct building *b, bool named)
 	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_SERIAL ? 2 : count > 1;
 	inside = inside_of(b->loops, d, work_of(d), order, count, inside);
 	int taken = windows_taken(b, d, order, outer_count(b->loops, d, work_of(d), order, count, inside), count);
-	taken = take_counted(b->kernel, order, count, taken, inside);
+	taken = take_counted(b, order, count, taken, inside);
 	int64_t share = block_share(b, d, order, count, taken, work_of(d));
 	building_define(b, d, with,
 	        share ? shared_out(b, d, order, taken, share, named, with)

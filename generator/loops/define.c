@@ -425,7 +425,9 @@ struct block *building_map(
 	if (shared)
 		with[v] = index_add(b->loops->arena, b->share_from, with[v]);
 	struct stmt *loop = for_new(b->loops, var, extent, ROLE_MAP);
-	if (!shared && !definition_stands_alone(d))
+	if (!shared && d->row && d->counts[v] && ends_by_lanes(b->loops->target))
+		loop->count = building_there(b, d->counts[v], index_constant(b->loops->arena, 0), extent, with);
+	else if (!shared && !definition_stands_alone(d))
 		loop->count = end_of(b, d->counts[v], index_constant(b->loops->arena, 0), extent, with);
 	block_add(b->loops, out, loop);
 	return &loop->body;
@@ -637,6 +639,54 @@ static void scatter(struct building *b, struct definition *d, const struct index
 	store(b, d, at, value, out);
 }
 
+/* The elements [first, end) of a row one by one, or as many at once as the compiler likes: those that are there lie
+ * in a caller's memory, and nothing behind them may be touched. */
+static struct block *along_row(struct building *b, const struct definition *d, const struct index *first,
+        const struct index *end, const struct index **with, struct block *out)
+{
+	struct loops *loops = b->loops;
+	const int last = d->rank - 1;
+	int64_t extent = d->extents[last];
+	struct stmt *loop =
+	        for_new(loops, var_new(loops, output_names[last % OUTPUT_NAMES], extent), extent, ROLE_SERIAL);
+	loop->first = first;
+	loop->count = end;
+	with[last] = index_var(loops->arena, loop->var, extent);
+	block_add(loops, out, loop);
+	return &loop->body;
+}
+
+/* How many elements of the row are there. */
+static const struct index *length_of(
+        struct building *b, const struct definition *d, const struct expr *length, struct block *out)
+{
+	int64_t extent = d->extents[d->rank - 1];
+	const struct index *row = index_value(b->loops->arena, length, 0, extent);
+	return index_var(b->loops->arena, index_new(b->loops, "n", extent + 1, row, out), extent + 1);
+}
+
+/* A row is copied as far as it is there, with 0 behind where anybody looks at that. */
+static void copy_row(struct building *b, struct definition *d, const struct index **with, struct block *out)
+{
+	struct arena *arena = b->loops->arena;
+	const struct index *n = length_of(b, d, building_whole(b, d->row, with), out);
+	int64_t elements = definition_elements(d);
+	bool filled = false;
+	with[d->rank - 1] = index_constant(arena, 0);
+	const struct expr *load = building_whole(b, d->body->arg[0], with);
+	const struct index *begin = index_var(arena, index_new(b->loops, "p", elements, load->at[0], out), elements);
+	for (int v = 0; v < d->rank; v++)
+		filled |= !d->counts[v] && expr_selects_on(d->body, v);
+	for (int part = 0; part <= filled; part++) {
+		struct block *row = along_row(b, d, part ? n : index_constant(arena, 0),
+		        part ? index_constant(arena, d->extents[d->rank - 1]) : n, with, out);
+		store(b, d, with,
+		        part ? d->body->arg[1]
+		             : cell_load(b->loops, cell_of_load(load), index_add(arena, begin, with[d->rank - 1])),
+		        row);
+	}
+}
+
 /* A row goes where it lies, as far as it is there. */
 static void store_row(struct building *b, struct definition *d, const struct index **with, struct block *out)
 {
@@ -651,10 +701,11 @@ static void store_row(struct building *b, struct definition *d, const struct ind
 	if (length->kind == EXPR_NUMBER && length->integer == d->extents[last])
 		count = 0; /* rows are whole */
 	else {
-		const struct index *row = index_value(arena, length, 0, d->extents[last]);
-		row = index_var(arena, index_new(b->loops, "n", d->extents[last] + 1, row, out), d->extents[last] + 1);
+		const struct index *row = length_of(b, d, length, out);
 		range = (struct range){ index_scale(arena, row, -1), -d->extents[last], 0 };
-		count = 1;
+		count = with[last] || !ends_by_lanes(b->loops->target);
+		if (!count)
+			out = along_row(b, d, index_constant(arena, 0), row, with, out);
 	}
 	if (!with[last])
 		out = building_map(b, d, last, with, out);
@@ -682,16 +733,21 @@ void building_define(struct building *b, struct definition *d, const struct inde
 		scatter(b, d, with, out);
 		return;
 	}
+	bool by_row = d->row && (d->lies || (ends_by_lanes(loops->target) && !with[d->rank - 1]));
 	for (int n = 0; n <= count; n++) {
 		if (!found && (n == count || !ends_use(&narrowed, d, order[n]))) {
 			find_ends(b, d, &narrowed, with, out);
 			found = true;
 		}
-		if (n < count && !with[order[n]] && !(d->lies && order[n] == d->rank - 1))
+		if (n < count && !with[order[n]] && !(by_row && order[n] == d->rank - 1))
 			out = building_map(b, d, order[n], with, out);
 	}
 	if (d->lies) {
 		store_row(b, d, with, out);
+		return;
+	}
+	if (by_row) {
+		copy_row(b, d, with, out);
 		return;
 	}
 	const struct index *at[MAX_RANK];

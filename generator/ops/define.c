@@ -522,6 +522,8 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 	struct range ranges[MAX_RANK];
 	int64_t extents[MAX_RANK], elements = 1;
 	int count = 0;
+	const int last = tensor->rank - 1;
+	const struct expr *row = NULL;
 	FOR (d, tensor->rank) {
 		extents[d] = tensor->dims[d].extent;
 		elements *= extents[d];
@@ -537,19 +539,16 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 		return;
 	if (input->rank == tensor->rank)
 		body = LOAD(input, at);
-	else { /* whole rows: where it begins, and along that; of shorter ones a vector would read past the last */
-		const int rank = tensor->rank - 1;
-		const bool whole = !tensor->dims[rank].count;
-		const int64_t behind = whole ? extents[rank] : 1;
-		const struct expr *flat = definer_flatten(definer, whole ? rank : rank + 1, at, actual);
-		if (whole)
-			flat = I_MUL(flat, actual[rank]);
-		const struct index *begin = INDEX(flat, 0, elements - behind);
-		body = LOAD(input, AT(whole ? SUM(begin, at[rank]) : begin));
+	else { /* where a row begins, and along that */
+		const struct expr *begin = I_MUL(definer_flatten(definer, last, at, actual), actual[last]);
+		body = LOAD(input, AT(SUM(INDEX(begin, 0, elements - extents[last]), at[last])));
+		if (tensor->dims[last].count)
+			row = SELECT(ranges, count - 1, actual[last], I(0));
 	}
 	body = SELECT(ranges, count, body, NUMBER(input->type, 0));
 	definer->node = NULL;
 	struct definition *there = definer_map(definer, FORMAT("%s_there", tensor->name), tensor->rank, extents, body);
+	there->row = row;
 	there->spreads = input->rank == tensor->rank && !tensor->cache ? input : NULL;
 	remember(definer, tensor, there);
 }

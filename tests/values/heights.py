@@ -95,6 +95,9 @@ with tempfile.TemporaryDirectory(prefix="test-heights.") as folder:
     moves = [line for line in out.splitlines() if "y[p + l" in line or "select(-24" in line and "64*" in line]
     expect("both sums of a norm, unmasked, end at the height; rows of callers are vectors", code == 0 and out.count("< 64*there by") >= 2 and "where(" not in out and len(moves) > 4
            and all("along l" in line for line in moves), out)
+    code, out, _ = run("show", "skips.onnxtxt", "--cpu", "x86-64-v4", "--dim", "H=4..24", "--dim", "W=4..24", "--stage", "loops")
+    rows = [line for line in out.splitlines() if "= x" in line and ("y[p + l]" in line or "[p + l]" in line)]
+    expect("rows of a counted width come and go whole, without a question for each element", code == 0 and out.count("for 0 <= l < n    serial") == 2 and len(rows) == 2 and not any("select" in line for line in rows), out)
     told("a skip connection that does not fit", 3, "is not as large as what stands beside it", "run", "skips.onnxtxt", "--input", "x=x.npy", "--target", "jit", "--dim", "H=4..24", "--dim", "W=4..24")
     with open("halves.onnxtxt", "w") as file:
         file.write(HALVES)
