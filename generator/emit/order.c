@@ -161,7 +161,9 @@ const char *order_ends(struct emit *emit, const struct kernel *kernel, bool in_b
 	const char *rows = v < 0 ? arena_printf(arena, "%lld", (long long)order->rows)
 	                         : arena_printf(arena, "(many * %lld)", (long long)(order->rows / d->extents[v]));
 	if (v >= 0 && !in_blocks) {
-		value_set_string(ends, "there", rows);
+		int64_t per = order->beside ? emit->target->lanes : 1;
+		value_set_string(ends, "there",
+		        arena_printf(arena, "(%s + %lld) / %lld", rows, (long long)per - 1, (long long)per));
 		value_set_int(ends, "blocks", kernel->blocks);
 	}
 	value_dict_set(values, "ends", ends);
@@ -197,6 +199,7 @@ void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 	value_dict_set(values, "key", key_value(&o));
 	value_dict_set(values, "choice", definition_chooses(d) ? choice_value(&o) : value_none());
 	value_set_bool(values, "few", order->few);
+	value_set_bool(values, "beside", order->beside);
 	value_set_bool(values, "local", order->local);
 	value_set_bool(values, "in_blocks", order->in_blocks);
 	value_set_string(values, "keys", order->keys ? emit_buffer((void *)(uintptr_t)kernel, order->keys) : "");

@@ -11,6 +11,8 @@ enum {
 	FEW_MOST = 64,
 	FEW_LESS = 16,
 	FEW_OF = 256,
+	BESIDE_KEPT = 16, /* of short rows beside each other, a lane each */
+	BESIDE_OF = 64,
 	RUN = 8,
 	SCRATCHES_MOST = 16,
 	SCRATCHES_OF_THREADS = 1024,
@@ -113,6 +115,10 @@ static void choose_lanes_of(const struct definition *d, const struct target *tar
 	struct row_order *order = kernel->detail;
 	if (target->lanes == 1 || target->lanes_are_threads)
 		return;
+	if (order->beside) {
+		kernel->lanes = (struct kernel_lanes){ target->lanes, d->body->type, true };
+		return;
+	}
 	bool chooses = definition_chooses(d), asks = chooses && d->choice[CHOICE_THERE]->kind != EXPR_NUMBER,
 	     turns = order->few ? order->n >= TURNS_AWAY * order->kept
 	                        : order->room < order->n && order->n >= TURNS_AWAY * order->best;
@@ -142,6 +148,11 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->detail = order;
 	order->rows = kernel->blocks = definition_elements(d) / order->kept;
 	order->in_blocks = (!order->few && !order->local) || (chooses && !threads && !order->parts_local);
+	order->beside = order->few && target->lanes > 1 && !threads && !target->calls && !target->small
+	        && order->kept > 1 && order->kept <= BESIDE_KEPT && order->n <= BESIDE_OF
+	        && order->rows >= target->lanes;
+	if (order->beside)
+		kernel->blocks = (order->rows + target->lanes - 1) / target->lanes;
 	if (order->in_blocks) {
 		int64_t most = threads ? SCRATCHES_OF_THREADS : SCRATCHES_MOST;
 		kernel->blocks = order->rows < most ? order->rows : most;
@@ -163,8 +174,10 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 		kernel->warps *= 2;
 	kernel->blocks_of = "rows";
 	kernel->within = kernel_counted(kernel) < 0 ? NULL : d->counts[kernel_counted(kernel)];
-	kernel->tile = order->few ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept)
-	        : threads         ? arena_printf(lowered->arena, "runs of %d", RUN)
+	kernel->tile = order->beside
+	        ? arena_printf(lowered->arena, "%lld kept of rows beside each other", (long long)order->kept)
+	        : order->few ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept)
+	        : threads    ? arena_printf(lowered->arena, "runs of %d", RUN)
 	        : order->room < order->n
 	        ? arena_printf(lowered->arena, "best %lld of %lld", (long long)order->best, (long long)order->room)
 	        : "bytes";

@@ -35,7 +35,9 @@ def best(random):
     rises = np.arange(1500, dtype="f4")[None] // np.float32(3)
     return [("wild", wild(random, 3, 1200), 80, 1, 1), ("least", wild(random, 2, 1200), 100, 1, 0), ("rises", rises, 90, 1, 1), ("falls", -rises, 70, 1, 1),
             ("same", np.zeros((1, 800), "f4"), 75, 1, 1), ("whole", random.integers(-40, 40, (2, 900)).astype("i8"), 66, 1, 0), ("wide", wild(random, 2, 700).astype("f8"), 80, 1, 1),
-            ("bytes", random.integers(-128, 128, (1, 1000)).astype("i1"), 70, 1, 1), ("across", wild(random, 600, 3), 70, 0, 1), ("few", wild(random, 2, 1100), 9, 1, 1)]
+            ("bytes", random.integers(-128, 128, (1, 1000)).astype("i1"), 70, 1, 1), ("across", wild(random, 600, 3), 70, 0, 1), ("few", wild(random, 2, 1100), 9, 1, 1),
+            ("beside", random.integers(-4, 5, (37, 16)).astype("i8"), 5, 1, 1), ("beside_least", random.integers(-4, 5, (12, 33)).astype("f8"), 6, 0, 0),
+            ("beside_wild", np.floor(wild(random, 40, 60)), 7, 1, 1)]
 
 
 def boxes_of(random, batch, n):
