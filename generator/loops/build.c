@@ -304,8 +304,8 @@ static int64_t rounds_share(const struct building *b, int64_t extent, int64_t ar
 	return 0;
 }
 
-/* Of a map whose outer loops are fewer blocks than are wanted: rounds of the loop inside them that make one, too, if
- * that is none of its lanes, and if no select is decided along it: split.c cuts the loop there (a pad, a Concat). */
+/* Where the outer loops are fewer blocks than are wanted: rounds of the loop inside them that make one, too, if that is
+ * none of its lanes, and if no select of a map is decided along it: split.c cuts the loop there (a pad, a Concat). */
 static int64_t block_share(
         const struct building *b, const struct definition *d, const int *order, int count, int taken, double work)
 {
@@ -315,7 +315,8 @@ static int64_t block_share(
 	for (int n = 0; n < taken; n++)
 		around *= d->extents[order[n]];
 	return b->loops->target->lanes_are_threads ? lanes_share(b, d, order, count, taken)
-	        : (taken && (around >= BLOCKS_WANTED || taken == count - 1)) || expr_selects_on(d->body, order[taken])
+	        : (taken && (around >= BLOCKS_WANTED || taken == count - 1))
+	                || (d->reduce == REDUCE_NONE && expr_selects_on(d->body, order[taken]))
 	        ? 0
 	        : rounds_share(b, d->extents[order[taken]], around, work / (double)around);
 }
