@@ -406,8 +406,8 @@ static bool has_windows(const struct kernel *kernel, const int *rows, int axes)
 	return w.found;
 }
 
-/* The axes by number, of the rows and of the product that reads them: where the product's own rows run as they do.  A
- * constant that is packed does not move with them. */
+/* The axes by number, of the rows and of the product that reads them: where the product's own rows run as they do, and
+ * are no lanes.  A constant that is packed does not move with them. */
 static bool find_axes_of_rows(const struct links *l, struct fused *fused, int *rows, int *root)
 {
 	const struct contraction *c = last_of_links(l);
@@ -417,7 +417,7 @@ static bool find_axes_of_rows(const struct links *l, struct fused *fused, int *r
 			continue;
 		for (int d = 0; d < l->weights->rank; d++)
 			uses += index_uses(c->a->at[d], var);
-		if (uses > 1 || c->root->extents[var] != l->weights->extents[v]
+		if (uses > 1 || scheduled(l->weights)->lane == v + 1 || c->root->extents[var] != l->weights->extents[v]
 		        || (c->b->of->source == SOURCE_CONSTANT && expr_uses(c->b, var)))
 			return false;
 		rows[fused->axes] = v;

@@ -6,7 +6,8 @@
  *
  * So is what convolutions with few results a place read that col2im.c leaves: they are products whose columns are
  * places.  Of a depthwise sum along channels rows of taps in the pads are skipped, where what they add is known to be +0.
- * A caller's picture that a product reads by pairs, in rows that leave lanes idle, is stored as patches side by side.
+ * A caller's picture that a product reads by pairs, in rows that leave lanes idle, or by steps of three and more, for
+ * many results, is stored as patches side by side.
  *
  * A maximum over several axes is one along the last axis, then one along the axis before.  The first of equals in
  * row-major order is the first of its row, in the first row that has it, and a NaN never wins, so every bit stays.
@@ -37,6 +38,9 @@ enum {
  * of a vector that is transposed. */
 static const double ROW_TAP = 1.65, ROW_TAP_ALONE = 2.4, ROW_STEP = 2.2, BLOCK_TAP = 1.25, TRANSPOSED = 0.5;
 static const double PATCH_FILLED = 0.9; /* of the lanes of rows, at most, so that patches pay */
+/* For each term, so that results in planes are more than patches; shorter vectors than a line write to planes that lie
+ * pages apart what L1 does not keep till the line is full: 18 and 33 us. */
+enum { PATCH_COLUMNS = 3, WHOLE_LINE = 16, PAGE = 4096 };
 
 /* Along an axis of the data: place stride * variable + dilation * tap - before. */
 struct along {
@@ -520,7 +524,8 @@ static void keep_pads(struct windows *ws, struct window *const *group, size_t me
 
 /* ---- patches ---- */
 /* Does a caller's picture get to a product by pairs along rows of which the last vector is not full, each element about
- * once?  Patches side by side are columns of all rows. */
+ * once?  Patches side by side are columns of all rows.  Or by steps that no vector loads, for so many results that these
+ * would take longer to turn than the patches? */
 static bool reads_patches(const struct windows *ws, const struct window *w)
 {
 	const struct definition *d = w->d;
@@ -530,10 +535,13 @@ static bool reads_patches(const struct windows *ws, const struct window *w)
 		strides *= w->along[v].tap >= 0 ? w->along[v].stride : 1;
 	for (int v = 0; v < d->rank + d->reduced; v++)
 		rank += expr_uses(w->padded, v);
-	return ws->lanes > 1 && w->sums && d->is_output && w->load->of->source == SOURCE_INPUT && row->tap >= 0
-	        && row->variable == d->rank - 1 && row->stride == 2 && row->results > ws->lanes
-	        && filled(row->results, ws->lanes) <= PATCH_FILLED && taps_of(w) <= strides
-	        && columns_of(w) >= ws->lanes && rank <= MAX_RANK;
+	const int64_t columns = columns_of(w), places = definition_elements(d) / columns;
+	bool pairs = w->sums && row->stride == 2 && filled(row->results, ws->lanes) <= PATCH_FILLED
+	        && taps_of(w) <= strides && columns >= ws->lanes;
+	bool many = row->stride > 2 && columns >= PATCH_COLUMNS * (int64_t)definition_terms(d)
+	        && (ws->lanes >= WHOLE_LINE || places % (PAGE / 4));
+	return ws->lanes > 1 && d->is_output && w->load->of->source == SOURCE_INPUT && row->tap >= 0
+	        && row->variable == d->rank - 1 && row->results > ws->lanes && rank <= MAX_RANK && (pairs || many);
 }
 
 /* They are stored term by term, places side by side. */
@@ -557,6 +565,8 @@ static void store_patches(struct windows *ws, const struct window *w)
 		}
 	struct definition *p = define_kept(ws->program, arena_printf(ws->arena, "%s_patches", w->load->of->name), rank,
 	        extents, expr_substitute(ws->arena, w->padded, with), d);
+	if (w->along[w->load->rank - 1].stride > 2)
+		scheduled(p)->lane = rank;
 	d->body = expr_replace(ws->arena, d->body, w->padded, expr_load(ws->arena, p, at));
 	program_move(ws->program, from, d);
 }

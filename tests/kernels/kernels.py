@@ -535,10 +535,13 @@ PHASES_MOVED = {                          # of one result: lanes of the product 
     "phases_of_line": (graph("float[1,70,90] x", "float[1,1,180] y", "y = ConvTranspose <strides = [2]> (x, w)", external("w", 70, 1, 2)), 1),
     "phases_of_eight": (graph("float[1,20,12,19] x", "float[1,8,24,38] y", "y = ConvTranspose <strides = [2, 2]> (x, w)", external("w", 20, 8, 2, 2)), 0),
 }
-PATCHES = {                               # pairs of rows that leave lanes idle: patches are stored side by side, and are columns of all rows
+PATCHES = {                               # pairs of rows that leave lanes idle, steps of three and more for many results: patches are stored side by side, and are columns of all rows
     "patches": (graph("float[2,12,10,24] x", "float[2,20,5,12] y", "y = Conv <strides = [2, 2]> (x, w, b)", external("w", 20, 12, 2, 2) + ", " + external("b", 20)), 1),
     "patches_line": (graph("float[1,12,28] x", "float[1,20,14] y", "y = Conv <strides = [2]> (x, w)", external("w", 20, 12, 2)), 1),
     "patches_padded": (graph("float[1,12,9,23] x", "float[1,20,5,12] y", "y = Conv <strides = [2, 2], pads = [1, 1, 0, 0]> (x, w)", external("w", 20, 12, 2, 2)), 1),
+    "patches_steps": (graph("float[2,1,100] x", "float[2,40,19] y", "y = Conv <strides = [5]> (x, w, b)", external("w", 40, 1, 10) + ", " + external("b", 40)), 1),
+    "patches_steps_padded": (graph("float[1,1,34,40] x", "float[1,30,12,14] y", "y = Conv <strides = [3, 3], pads = [1, 2, 1, 2]> (x, w)", external("w", 30, 1, 3, 3)), 1),
+    "patches_few": (graph("float[1,1,100] x", "float[1,24,19] y", "y = Conv <strides = [5]> (x, w)", external("w", 24, 1, 10)), 0),
     "patches_full": (graph("float[1,12,8,32] x", "float[1,20,4,16] y", "y = Conv <strides = [2, 2]> (x, w)", external("w", 20, 12, 2, 2)), 0),
 }
 DIGITS = {                                # several variables are columns, and who reads would have them apart: they stay one panel
