@@ -227,8 +227,7 @@ static void add_maxima(struct tiling *t)
 	const struct definition *d = c->pool.d;
 	const char *names[MAX_VARS];
 	int lane, across = d->rank - 1; /* pool.c: the windows' own */
-	struct value pool = value_dict_get(t->globals, "pool"), calls = value_list(arena), fields = value_list(arena),
-	             before = b->list;
+	struct value pool = value_dict_get(t->globals, "pool"), calls = value_list(arena), before = b->list;
 	const struct index *address = contraction_pooled(p, "0", "0", names, &lane);
 	struct printer printer = b->printer;
 	printer.names = names;
@@ -238,32 +237,20 @@ static void add_maxima(struct tiling *t)
 	               sum = to;
 	if (step != 1)
 		sum = (struct operand){ blocks_scratch(b, wide * columns, NULL), columns, 1, false, false };
-	const struct {
-		const char *name;
-		int64_t value;
-	} sizes[] = { { "x_column", c->pool.stride[1] * p->pooled.dim[1].lies }, { "x_up", p->pooled.dim[0].lies },
-		{ "x_right", p->pooled.dim[1].lies }, { "width", wide }, { "channels", columns },
-		{ "out_column", sum.row }, { "rows.to", 1 }, { "rows.count", c->pool.size[0] }, { "columns.to", 1 },
-		{ "columns.count", c->pool.size[1] }, { "images.to", 1 }, { "images.count", 1 } };
-	static const char *const zeros[] = { "x_row", "x_deep", "w_up", "w_right", "w_deep", "out_row", "start_lane",
-		"act", "start", "add", "w", "deep_at", "rows.move", "rows.step", "rows.from", "columns.move",
-		"columns.step", "columns.from", "images.move", "images.step", "images.from" };
-	for (size_t i = 0; i < COUNT(sizes) + COUNT(zeros); i++) {
-		struct value field = value_dict(arena);
-		set(field, "name", i < COUNT(sizes) ? sizes[i].name : zeros[i - COUNT(sizes)]);
-		value_set_int(field, "value", i < COUNT(sizes) ? sizes[i].value : 0);
-		value_list_add(fields, field);
-	}
-	blocks_uses(b, "m_window_max", "window");
+	blocks_uses(b, "m_maxima", "maxima");
 	b->list = calls;
 	if (step != 1)
 		blocks_call(b, "m_scatter", "scatter",
 		        arena_printf(arena, "%s, %" PRId64 ", %" PRId64 ", %s, %" PRId64 ", %" PRId64 ", %" PRId64,
 		                to.at, to.row, step, sum.at, sum.row, wide, columns));
 	b->list = before;
-	value_dict_set(pool, "fields", fields);
 	value_dict_set(pool, "calls", calls);
-	set(pool, "to", sum.at);
+	value_dict_set(pool, "maxima",
+	        value_printf(arena,
+	                "%s, %" PRId64 ", pooled, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+	                ", %" PRId64 ", %" PRId64,
+	                sum.at, sum.row, c->pool.stride[1] * p->pooled.dim[1].lies, p->pooled.dim[0].lies,
+	                c->pool.size[0], p->pooled.dim[1].lies, c->pool.size[1], wide, columns));
 	set(pool, "at", blocks_scratch(b, p->pooled.floats, NULL));
 }
 

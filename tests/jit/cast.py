@@ -21,7 +21,7 @@ PROMISED += [("softmax", n, c) for n in (8, 512, 49) for c in (64, 96)] + [("sof
 PROMISED += [("layer_norm", n, c) for n in (8, 128, 7, 49) for c in (64, 96, 128, 192, 384, 768)] + [("layer_norm", 1, 512)]
 PROMISED += [("pool", 7, c) for c in (64, 128, 1024, 2048)]
 
-PROMISED += [("running", n, c) for n in (16, 64, 256, 1000, 100, 8, 1) for c in (1024, 2048)] + [("running", 64, 1004)] + [("back", n, 1024) for n in (256, 100, 1)]
+PROMISED += [("running", n, c) for n in (16, 64, 256, 1000, 100, 8, 1) for c in (1024, 2048)] + [("running", 64, 1004)] + [("back", 256, 1024)]
 
 
 def written(folder, layer, n, c):
