@@ -541,7 +541,7 @@ static struct value taps_value(struct printing *p, const struct tile *of, int un
 		text_printf(&when, "%s%s < %" PRId64 " || %s >= %" PRId64, when.count ? " || " : "",
 		        printer_index(&printer, pad_at(p, pad->at, of->rows - 1)), pad->from,
 		        printer_index(&printer, pad_at(p, pad->at, 0)), pad->to);
-		if (c->taps_of_rows && contraction_row(c) >= 0 && index_uses(pad->at, contraction_row(c)))
+		if (contraction_row(c) >= 0 && index_uses(pad->at, contraction_row(c)))
 			add_parts(p, &printer, of, pad, parts);
 	}
 	for (int t = c->taps; t < c->terms; t++)

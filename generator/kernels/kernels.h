@@ -542,8 +542,7 @@ struct contraction {
 	} codes;
 	bool bytes; /* packed dwords of two terms of 16 bits are bytes: two of them share one, bytes 0 and 2, 1 and 3 */
 	int taps;   /* tiles leave out what lies in the pads, of so many outer terms; 0: nothing */
-	bool taps_of_rows; /* of some rows of a tile, too */
-	bool quads;        /* four dwords of a column, and of a, lie side by side: a step takes them all */
+	bool quads; /* four dwords of a column, and of a, lie side by side: a step takes them all */
 
 	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
 	struct pool {

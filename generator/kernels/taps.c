@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* Long sums alone hide what asking takes; and a part of them has to go that is worth the code. */
-enum { TERMS_LEAST = 16, PART_LEAST = 32, PART_LEAST_OF_ROWS = 40 };
+enum { TERMS_LEAST = 16, PART_LEAST = 40 };
 
 int contraction_term_of(const struct contraction *c, const struct range *pad)
 {
@@ -17,31 +17,19 @@ int contraction_term_of(const struct contraction *c, const struct range *pad)
 	return -1;
 }
 
-/* The part of taps that are there, by tiles and by rows of them. */
-struct there {
-	double tiles, rows;
-};
-static void look_at(const struct contraction *c, const struct range *pad, int term, struct there *there)
+/* The part of the taps of all rows that are there. */
+static double part_there(const struct contraction *c, const struct range *pad, int term)
 {
 	int row = contraction_row(c);
 	int64_t taps = c->extents[c->column + 1 + term], step = index_factor(pad->at, c->column + 1 + term),
-	        tiles = pad_tiles(c, pad), each = row < 0 ? 0 : index_factor(pad->at, row), all = 0, whole = 0,
-	        inside = 0, first, last;
-	for (int64_t p = 0; p < tiles; p++) {
+	        each = row < 0 ? 0 : index_factor(pad->at, row), all = 0, there = 0, first, last;
+	for (int64_t p = 0; p < pad_tiles(c, pad); p++) {
 		pad_rows(c, pad, p, &first, &last);
-		for (int64_t k = 0; k < taps; k++) {
-			int64_t rows = each ? (last - first) / each + 1 : 1, out = 0;
-			for (int64_t r = 0; r < rows; r++) {
-				int64_t at = first + each * r + step * k;
-				out += at < pad->from || at >= pad->to;
-			}
-			all += rows;
-			whole += out < rows ? rows : 0;
-			inside += rows - out;
-		}
+		for (; first <= last; first += each ? each : 1)
+			for (int64_t k = 0; k < taps; k++, all++)
+				there += first + step * k >= pad->from && first + step * k < pad->to;
 	}
-	there->tiles *= (double)whole / (double)all;
-	there->rows *= (double)inside / (double)all;
+	return (double)there / (double)all;
 }
 
 /* Variables [from, to) that w uses, at round `rest` of them. */
@@ -86,7 +74,7 @@ void taps_choose(const struct target *target, struct contraction *c)
 {
 	int inner = 0; /* terms that pads run along, and those around them */
 	int64_t terms = 1;
-	struct there there = { 1, 1 };
+	double there = 1;
 	c->taps = 0;
 	if (target->small || target->hides_latency || c->warps || c->b_mode != B_PACKED || c->widened
 	        || !product_is_fma(c->product))
@@ -94,13 +82,11 @@ void taps_choose(const struct target *target, struct contraction *c)
 	for (int i = 0; i < c->pad_count; i++) {
 		int term = contraction_term_of(c, &c->arranged_pads[i]);
 		inner = term >= inner ? term + 1 : inner;
-		if (term >= 0)
-			look_at(c, &c->arranged_pads[i], term, &there);
+		there *= term >= 0 ? part_there(c, &c->arranged_pads[i], term) : 1;
 	}
 	for (int t = inner; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
-	c->taps_of_rows = (there.tiles - there.rows) * PART_LEAST_OF_ROWS >= 1;
-	if (terms >= TERMS_LEAST && (c->taps_of_rows || (1 - there.tiles) * PART_LEAST >= 1)
+	if (terms >= TERMS_LEAST && (1 - there) * PART_LEAST >= 1
 	        && zero_is_known(c->b->of, c->b_at, c->extents, c->column + 1 + inner, c->column + 1 + c->terms))
 		c->taps = inner;
 }

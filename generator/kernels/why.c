@@ -105,8 +105,7 @@ static void print_scatter(const struct target *target, const struct contraction 
 		        (double)(c->group * c->tile_rows * n.columns * product_bytes(c->product)), out);
 	}
 	if (c->taps)
-		text_printf(out, "\n              taps that lie in the pads for all rows of a tile are left out%s",
-		        c->taps_of_rows ? ", and for some of them" : "");
+		text_adds(out, "\n              taps that lie in the pads are left out");
 	if (c->next_lines)
 		text_printf(out,
 		        "\n              the next part of b is fetched meanwhile, %d line%s a turn of %d steps: "

@@ -14,7 +14,7 @@ import numpy
 from here import by_turns
 from same import same
 
-LEFT_OUT = "taps that lie in the pads", "for first <= r < ", ", and for some of them"
+LEFT_OUT = "taps that lie in the pads", "for first <= r < ", " += 1) {"      # of which the last is the loop of a tile's other rows
 SHAPE, DEPTHWISE = [24, 20, 3, 3], [16, 1, 13, 11]
 
 
@@ -42,7 +42,7 @@ def check(program, name, kind, dims, attributes, left_out, folder):
     x = numpy.random.default_rng(4).uniform(-1e-30, 1e-30, dims).astype("f4")
     numpy.save(os.path.join(folder, "x.npy"), x)
     given = ["--input", f"x={folder}/x.npy"]
-    stage, word = ("loops", LEFT_OUT[1]) if "group" in attributes else ("kernels", LEFT_OUT[2 * name.startswith("some rows")])
+    stage, word = ("loops", LEFT_OUT[1]) if "group" in attributes else ("source", LEFT_OUT[2]) if name.startswith("some rows") else ("kernels", LEFT_OUT[0])
     said = subprocess.run([program, "show", "--stage", stage, model, "--cpu", "x86-64-v3"], check=True, capture_output=True, text=True).stdout
     wrong = (word in said) != left_out
     if wrong:
