@@ -571,7 +571,8 @@ const struct option_row option_rows[] = {
 	        "which some CPUs need a hundred cycles for.  Bits depend on it" },
 	{ "store-weights", NULL, 0, "WORD", IN_MODEL, set_numeric, 0, weights_words, NULL,
 	        "keep (default); f16, bf16 or int8 (a scale for each column): weights of float32 products that take a "
-	        "MB or more are rounded to that, and stay so in libraries for CPUs with vectors; ingot check tells the "
+	        "MB or more are rounded to that, and stay so in libraries for GPUs and CPUs with vectors; ingot check "
+	        "tells the "
 	        "error of each layer.  Bits depend on it" },
 	{ "math", NULL, 0, "WORD", IN_MODEL, set_math, AT(math), LIST("strict", "bf16", "f16", "tf32", "double"), NULL,
 	        "strict (default); bf16, f16 or tf32: factors of float32's sums of products are rounded to that type, "

@@ -617,6 +617,7 @@ void store_weights(struct program *, enum weights);
 /* Each factor of a sum of products of float32 is rounded, but for sums that `keep` says to be strict (NULL: none). */
 void round_factors(
         struct program *, enum factors, enum stored, bool (*keep)(void *user, const struct definition *), void *user);
+const struct expr *bfloat_of(const struct expr *); /* what it rounds to bfloat16; NULL: it is something else */
 
 /* ---- denormals.c ---- */
 /* Do all readers of a body's input multiply it in a sum of products? */

@@ -6,8 +6,8 @@
  *
  * Sums start as they did, what Winograd's computes stays (its transforms would round twice), squares (norms,
  * variances) stay, and so does what is no sum of products.  A rule on the graph alone.  bfloat16 and tf32 are
- * rounded by integers, so no instruction's own rounding decides; numbers below 2^-126 count as 0, as VDPBF16PS has
- * it (Intel's instruction set reference).
+ * rounded by integers, and as VCVTNEPS2BF16 and VDPBF16PS have it (Intel's instruction set reference): numbers below
+ * 2^-126 count as 0 of their sign.
  *
  * --store bf16: what is multiplied by constants is stored so, and whatever else reads it (residuals, pools, windows)
  * reads it rounded, but for outputs and for what Winograd's or --keep-strict reads.
@@ -43,13 +43,34 @@ static const struct expr *rounded_bits(struct rounding *r, const struct expr *x,
 	const struct expr *up = two(r, SCALAR_add, code, two(r, SCALAR_add, odd, number(r, (1 << (bits - 1)) - 1)));
 	const struct expr *cut =
 	        expr_cast_as(r->arena, DTYPE_F32, CAST_BITS, two(r, SCALAR_and, up, number(r, -(INT64_C(1) << bits))));
-	const struct expr *small = two(r, SCALAR_less, expr_scalar(r->arena, SCALAR_abs, cut, NULL, NULL),
+	const struct expr *small = two(r, SCALAR_less, expr_scalar(r->arena, SCALAR_abs, x, NULL, NULL),
 	        expr_number(r->arena, DTYPE_F32, 0x1p-126));
-	const struct expr *flushed =
-	        expr_scalar(r->arena, SCALAR_where, small, expr_number(r->arena, DTYPE_F32, 0), cut);
+	const struct expr *zero =
+	        expr_cast_as(r->arena, DTYPE_F32, CAST_BITS, two(r, SCALAR_and, code, number(r, INT32_MIN)));
+	const struct expr *flushed = expr_scalar(r->arena, SCALAR_where, small, zero, cut);
 	const struct expr *nan = expr_cast_as(r->arena, DTYPE_F32, CAST_BITS, /* whatever is cut off of it */
 	        two(r, SCALAR_or, code, number(r, 1 << 22)));
 	return expr_scalar(r->arena, SCALAR_where, two(r, SCALAR_equal, x, x), flushed, nan);
+}
+
+static const struct expr *scalar_of(const struct expr *e, enum scalar opcode, int arg)
+{
+	return e && e->kind == EXPR_SCALAR && e->opcode == opcode ? e->arg[arg] : NULL;
+}
+static const struct expr *bits_in(const struct expr *e)
+{
+	return e && e->kind == EXPR_CAST && e->cast & CAST_BITS ? e->arg[0] : NULL;
+}
+const struct expr *bfloat_of(const struct expr *e)
+{
+	const struct expr *x = scalar_of(scalar_of(e, SCALAR_where, 0), SCALAR_equal, 0),
+	                  *flushed = scalar_of(scalar_of(e, SCALAR_where, 1), SCALAR_where, 2),
+	                  *kept = scalar_of(bits_in(flushed), SCALAR_and, 1),
+	                  *nan = scalar_of(bits_in(scalar_of(e, SCALAR_where, 2)), SCALAR_or, 1);
+	return x && kept && kept->kind == EXPR_NUMBER && kept->integer == -(1 << 16) && nan && nan->kind == EXPR_NUMBER
+	                && nan->integer == 1 << 22
+	        ? x
+	        : NULL;
 }
 
 static const struct expr *rounded(struct rounding *r, const struct expr *x)

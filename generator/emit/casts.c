@@ -236,6 +236,15 @@ const char *print_rounded(struct printer *printer, const struct expr *cast, bool
 	return arena_printf(printer->arena, "%s%s(%s%s)", type, word, value, bounds);
 }
 
+/* A factor of --math bf16, where an instruction rounds vectors of them; NULL: it is something else. */
+const char *print_bfloat(struct printer *printer, const struct expr *e, bool branch)
+{
+	const struct expr *of = printer->lane >= 0 && target_multiplies(printer->target, "bf16") ? bfloat_of(e) : NULL;
+	return of ? arena_printf(
+	               printer->arena, "vec_rounded_bf16(%s)", print_part(printer, number_of(printer, of), branch).text)
+	          : NULL;
+}
+
 /* The same of a vector of any floats, by an integer zero point of 8 bits, one for all lanes. */
 const char *print_rounded_lanes(struct printer *printer, const struct expr *cast, bool branch)
 {

@@ -542,7 +542,8 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 		return one ? (struct printed){ one, LEVEL_PRIMARY, OWN } : print_load(printer, expr);
 	}
 	case EXPR_SCALAR: {
-		const char *chosen = print_where_lanes(printer, &it, branch);
+		const char *chosen = print_bfloat(printer, expr, branch);
+		chosen = chosen ? chosen : print_where_lanes(printer, &it, branch);
 		if (chosen)
 			return (struct printed){ chosen, LEVEL_PRIMARY, OWN };
 		const char *less = print_rounded_less(printer, expr, branch);

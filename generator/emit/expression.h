@@ -43,6 +43,7 @@ struct printed print_cast(struct printer *, const struct expr *, struct printed)
 /* What is quantised to 8 or 16 bits, bounds(round(x) + zero), in one word; NULL: it is something else. */
 const char *print_rounded(struct printer *, const struct expr *cast, bool branch);
 const char *print_rounded_less(struct printer *, const struct expr *, bool branch);
+const char *print_bfloat(struct printer *, const struct expr *, bool branch);
 const char *print_rounded_lanes(struct printer *, const struct expr *cast, bool branch);
 /* Of such a cast, less a number, what stands behind x in that word, and x; NULL: it is none. */
 const char *rounding_bounds(struct printer *, const struct expr *cast, int64_t less, const struct expr **of);

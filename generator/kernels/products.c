@@ -571,7 +571,7 @@ static const struct expr *pair_of(struct factor *f, const struct expr *factor, b
 }
 
 /* A pair is made in about the time of so many steps of a vector. */
-enum { STEPS_A_PAIR = 16 };
+enum { STEPS_A_PAIR = 8 };
 static bool pairs_pay(const struct definition *sum, const struct factor *f)
 {
 	return f->load->of->source == SOURCE_CONSTANT

@@ -33,7 +33,7 @@ def rounded(x, math):
     step = numpy.maximum(numpy.frexp(wide)[1] - bits, last)
     wide = numpy.ldexp(numpy.rint(numpy.ldexp(wide, -step)), step)
     if math != "f16":
-        wide = numpy.where(numpy.abs(wide) < 2.0 ** -126, 0, wide)
+        wide = numpy.where(numpy.abs(x) < 2.0 ** -126, 0, wide)
     return numpy.where(numpy.abs(wide) > most, numpy.copysign(numpy.inf, wide), wide)
 
 
@@ -108,6 +108,25 @@ def wrong_pairs(layers, numbers):
         for output in got:
             if not same(got[output], right[output]):
                 yield f"{output} of {numbers} numbers by {name} is not the interpreter's"
+
+
+def wrong_rounding(ingot, folder, draw):
+    """Any numbers by 1: what they are rounded to, by an instruction where there is one; sixteen columns are worth it."""
+    any_number = lambda shape: draw.integers(0, 1 << 32, shape, dtype="u4").view("f4")
+    finite = lambda shape: numpy.where(numpy.isfinite(x := any_number(shape)), x, numpy.float32(2.0 ** -127))
+    layers = Layers(ingot, folder, lambda shape: numpy.eye(*shape) if shape == SHAPES["w"] else finite(shape))
+    want = rounded(layers.arrays["x"], "bf16") + 0.0
+    for name, compiler in (("instruction", CC), ("plain C", CC + " -DINGOT_SOFT")) if bf16() else (("float32", CC),):
+        got = layers.run("c", "--cpu", PAIRS if bf16() else "x86-64-v3", "--math", "bf16", CC=compiler)["product"][:, :want.shape[1]]
+        if not (got == want).all():
+            yield f"{(got != want).sum()} numbers are rounded wrongly by {name}"
+    show = lambda stage: subprocess.run([ingot, "show", layers.model, "--stage", stage, "--cpu", PAIRS, "--math", "bf16"], capture_output=True, text=True).stdout
+    if "vec_rounded_bf16(" not in show("source"):
+        yield "no instruction rounds"
+    with open(layers.model, "w") as file:
+        file.write('<ir_version: 10, opset_import: ["" : 22]>\ng (float[5,41] x) => (float[5,16] y) <float[41,16] w = ["location": "w.bin"]> { y = MatMul(x, w) }\n')
+    if ".dwords" not in show("kernels"):
+        yield "16 columns take no pairs"
 
 
 def numbers_of(layers, cpu):
@@ -218,6 +237,7 @@ def wrong_layers(ingot):
             if numbers != tiny:                                                          # of which sums are below 2^-126
                 yield from wrong_pairs(layers, numbers.__name__)
         yield from wrong_report(layers, folder)
+        yield from wrong_rounding(ingot, folder, draw)
         yield from wrong_winograd(ingot, folder, draw)
         yield from wrong_stored(ingot, folder, draw)
         layers = Layers(ingot, folder, lambda shape: draw.integers(-8, 9, shape))
