@@ -369,7 +369,7 @@ struct row_order {
 	const struct expr *bars;    /* over parts; those before at index variable ORDER_BEFORE */
 	bool key_lanes, bars_lanes; /* several positions at once are turned away, or held against one */
 	bool parts_local;           /* rows of them are the function's own */
-	bool beside;    /* a few of short rows, as many beside each other as there are lanes */
+	bool beside;                /* a few of short rows, as many beside each other as there are lanes */
 	bool in_blocks; /* the function's blocks are several rows, as scratch in the workspace is of a block */
 	bool local;     /* the scratch is the function's own … */
 	struct definition *keys,
