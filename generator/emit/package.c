@@ -1,4 +1,4 @@
-/* package.c: what all packages have: names, the places of arguments, the weights, the manifest. */
+/* package.c: what all packages have: names, the places of arguments, the weights. */
 #include "emit/package.h"
 #include "tables/board.h"
 #include <ctype.h>
@@ -35,7 +35,7 @@ const char *package_quiet(struct arena *arena, const char *name)
 }
 
 /* The graph's tensor of that input or output; NULL: it has none, as the extents of another, or there is no graph. */
-static const struct tensor *border_of(const struct writing *w, size_t i, bool inputs)
+const struct tensor *package_border(const struct writing *w, size_t i, bool inputs)
 {
 	const struct graph *graph = w->of->graph;
 	size_t count = !graph ? 0 : inputs ? graph->inputs.count : graph->outputs.count;
@@ -70,7 +70,7 @@ json_t *keys_json(struct arena *arena, const struct tensor *keys)
 }
 
 /* What the graph calls a tensor of the library, or the dims of one. */
-static const char *label_of(struct arena *arena, const struct part *part, const char *name)
+const char *package_label(struct arena *arena, const struct part *part, const char *name)
 {
 	FOR (i, part->apart_count) {
 		const struct apart *apart = part->apart + i;
@@ -85,12 +85,12 @@ static const char **labels_of(struct arena *arena, const struct part *part, cons
 {
 	const char **labels = arena_new_array(arena, const char *, count + 1);
 	FOR (i, count)
-		labels[i] = label_of(arena, part, names[i]);
+		labels[i] = package_label(arena, part, names[i]);
 	return labels;
 }
 
 /* Pools that nobody named are one workspace. */
-static int64_t in_pool(const struct lowered *lowered, const struct workspace_pool *pool, int64_t offset)
+int64_t package_in_pool(const struct lowered *lowered, const struct workspace_pool *pool, int64_t offset)
 {
 	return lowered_has_memories(lowered) ? offset - pool->at : offset;
 }
@@ -107,7 +107,7 @@ static struct value tensor_value(
         const struct writing *w, const struct definition *d, const char *name, const char *field)
 {
 	struct arena *arena = w->emit->arena;
-	const char *sizes = d->sizes ? label_of(arena, w->of, d->sizes) : NULL;
+	const char *sizes = d->sizes ? package_label(arena, w->of, d->sizes) : NULL;
 	struct value value = value_dict(arena);
 	struct text dims;
 	text_init(&dims, arena->build);
@@ -130,7 +130,7 @@ static struct value tensor_value(
 	value_set_int(value, "most", d->most);
 	int64_t offset = w->lowered->io_in_workspace ? scheduled(d)->offset : -1;
 	const struct workspace_pool *pool = workspace_pool_at(w->lowered, offset < 0 ? 0 : offset);
-	value_set_int(value, "offset", offset < 0 ? -1 : in_pool(w->lowered, pool, offset));
+	value_set_int(value, "offset", offset < 0 ? -1 : package_in_pool(w->lowered, pool, offset));
 	value_set_string(value, "pool", pool->name);
 	if (sizes)
 		text_printf(&dims, is_next(w, d) ? ", as many of them as %s says," : " at most, dense in what %s says,",
@@ -286,8 +286,8 @@ struct place package_argument(const struct writing *w, const struct definition *
 		return (struct place){ .kind = PLACE_WEIGHTS, .word = "weights", .at = scheduled(d)->offset };
 	if (scheduled(d)->mode == MODE_DEVICE) {
 		const struct workspace_pool *pool = workspace_pool_at(w->lowered, scheduled(d)->offset);
-		return (struct place){ PLACE_WORKSPACE, pool->name, in_pool(w->lowered, pool, scheduled(d)->offset),
-			pool };
+		return (struct place){ PLACE_WORKSPACE, pool->name,
+			package_in_pool(w->lowered, pool, scheduled(d)->offset), pool };
 	}
 	FOR_ALL (i, w->slots) {
 		if (program->inputs.at[w->slots.at[i].input] == d)
@@ -313,7 +313,7 @@ int package_first_check(const struct package *package, int part)
 	return code;
 }
 
-static const char *check_text(struct arena *arena, const struct definition *d)
+const char *package_check_text(struct arena *arena, const struct definition *d)
 {
 	return arena_printf(arena, "%s: %s", emit_node_name(d), d->check->text);
 }
@@ -326,34 +326,20 @@ struct value package_checks(const struct writing *w)
 		const struct definition *d = w->lowered->program->checks.at[i];
 		struct value value = value_dict(arena);
 		value_set_int(value, "code", package_first_check(w->package, w->part) + (int64_t)i);
-		value_set_string(value, "text", package_quiet(arena, check_text(arena, d)));
-		value_set_string(value, "literal", emit_literal(arena, check_text(arena, d)));
+		value_set_string(value, "text", package_quiet(arena, package_check_text(arena, d)));
+		value_set_string(value, "literal", emit_literal(arena, package_check_text(arena, d)));
 		value_set_string(value, "name", d->name);
 		const struct workspace_pool *pool = workspace_pool_at(w->lowered, scheduled(d)->offset);
 		value_set_string(value, "pool", pool->name);
-		value_set_int(value, "at", in_pool(w->lowered, pool, scheduled(d)->offset));
+		value_set_int(value, "at", package_in_pool(w->lowered, pool, scheduled(d)->offset));
 		value_set_int(value, "kernel", scheduled(d)->kernel->number);
 		value_list_add(list, value);
 	}
 	return list;
 }
 
-static json_t *checks_json(const struct writing *w)
-{
-	json_t *list = json_array();
-	FOR_ALL (i, w->lowered->program->checks) {
-		const struct definition *d = w->lowered->program->checks.at[i];
-		json_array_append_new(list,
-		        json_pack("{s:i,s:s,s:s,s:I,s:i}", "code", package_first_check(w->package, w->part) + (int)i,
-		                "means", d->check->code == EXIT_LIMIT ? "limit" : "operand", "text",
-		                check_text(w->emit->arena, d), "at", (json_int_t)scheduled(d)->offset, "kernel",
-		                scheduled(d)->kernel->number));
-	}
-	return list;
-}
-
 /* ---- states of the bare profile ---- */
-static const struct slot *slot_of(const struct writing *w, size_t number, bool input)
+const struct slot *package_slot(const struct writing *w, size_t number, bool input)
 {
 	FOR_ALL (i, w->slots)
 		if ((input ? w->slots.at[i].input : w->slots.at[i].output) == number)
@@ -399,7 +385,7 @@ static void add_slots(struct writing *w)
 			        "makes",
 			        pair->input, pair->output, package_shape(build->arena, from),
 			        package_shape(build->arena, to), pair->input);
-		if (slot_of(w, slot.input, true) || slot_of(w, slot.output, false))
+		if (package_slot(w, slot.input, true) || package_slot(w, slot.output, false))
 			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: is a state already", pair->input,
 			        pair->output);
 		int64_t bytes = (scheduled(from)->bytes + ALIGN - 1) / ALIGN * ALIGN;
@@ -421,201 +407,6 @@ static struct value slots_value(const struct writing *w)
 		value_list_add(list, value);
 	}
 	return list;
-}
-
-/* ---- the manifest: docs/manifest.schema.json ---- */
-static json_t *tensors_json(const struct writing *w, bool inputs)
-{
-	const struct program *program = w->lowered->program;
-	json_t *list = json_array();
-	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
-		const struct definition *d = inputs ? program->inputs.at[i] : program->outputs.at[i];
-		if (inputs && slot_of(w, i, true))
-			continue;
-		const struct shown shown = definition_shown(d);
-		json_t *dims = json_array();
-		FOR (v, shown.rank)
-			json_array_append_new(dims, json_integer(shown.extents[v]));
-		json_t *one =
-		        json_pack("{s:s,s:s,s:s,s:o,s:I}", "name", inputs ? w->input_labels[i] : w->output_labels[i],
-		                "field", inputs ? w->input_fields[i] : w->output_fields[i], "type",
-		                dtypes[shown.type].text, "dims", dims, "bytes", (json_int_t)scheduled(d)->bytes);
-		if (w->lowered->io_in_workspace && scheduled(d)->offset >= 0) {
-			const struct workspace_pool *pool = workspace_pool_at(w->lowered, scheduled(d)->offset);
-			json_object_set_new(
-			        one, "offset", json_integer(in_pool(w->lowered, pool, scheduled(d)->offset)));
-			if (lowered_has_memories(w->lowered))
-				json_object_set_new(one, "pool", json_string(pool->name));
-		}
-		const char *node = inputs ? w->of->input_names[i] : w->of->output_names[i];
-		if (w->package->managed && strcmp(node, inputs ? w->input_labels[i] : w->output_labels[i]))
-			json_object_set_new(one, "node", json_string(node));
-		if (d->sizes)
-			json_object_set_new(one, "sizes", json_string(label_of(w->emit->arena, w->of, d->sizes)));
-		if (d->most)
-			json_object_set_new(one, "most", json_integer(d->most));
-		const struct tensor *border = border_of(w, i, inputs);
-		if (border && border->is_utf8)
-			json_object_set_new(one, "strings", json_true());
-		if (border && border->keys)
-			json_object_set_new(one, "keys", keys_json(w->emit->arena, border->keys));
-		json_array_append_new(list, one);
-	}
-	return list;
-}
-
-/* `arguments`: NULL for a kernel of a body.  A loop is told with the kernels of its body; where the host goes round it
- * has no code of its own. */
-static json_t *kernel_json(const struct writing *w, const struct kernel *kernel, json_t *arguments)
-{
-	json_t *nodes = json_array(), *row;
-	FOR_ALL (m, kernel->members)
-		json_array_append_new(nodes, json_string(kernel->members.at[m]->name));
-	row = json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o*,s:f,s:f}", "name", kernel->name, "symbol",
-	        emit_symbol(w->emit, kernel), "template", kernel->template_name ? kernel->template_name : "", "tile",
-	        kernel->tile, "lanes", kernel_lanes_text(w->emit->arena, kernel), "nodes", nodes, "arguments",
-	        arguments, "flops", kernel->flops, "bytes", kernel->bytes);
-	if (kernel->shape != SHAPE_REPEAT)
-		return row;
-	json_t *body = json_array();
-	FOR (s, kernel_inside(kernel)->kernels.count)
-		json_array_append_new(body, kernel_json(w, kernel_inside(kernel)->kernels.at[s], NULL));
-	if (!kernel->template_name)
-		json_object_del(row, "symbol");
-	json_object_set_new(row, "rounds", json_integer((json_int_t)kernel->root->repeat->rounds));
-	json_object_set_new(row, "body", body);
-	return row;
-}
-
-/* What belongs to the current part. */
-static void manifest_part(const struct writing *w, json_t *manifest)
-{
-	const struct lowered *lowered = w->lowered;
-	const struct program *program = lowered->program;
-	json_t *kernels = json_array();
-	FOR_ALL (k, lowered->kernels) {
-		const struct kernel *kernel = lowered->kernels.at[k];
-		json_t *arguments = json_array();
-		FOR_ALL (i, kernel->params) {
-			struct place place = package_argument(w, kernel->params.at[i].of);
-			json_array_append_new(
-			        arguments, json_pack("{s:s,s:I}", "place", place.word, "at", (json_int_t)place.at));
-		}
-		json_array_append_new(kernels, kernel_json(w, kernel, arguments));
-	}
-	json_object_set_new(manifest, "numbers", json_string(w->of->numbers));
-	json_object_set_new(manifest, "inputs", tensors_json(w, true));
-	json_object_set_new(manifest, "outputs", tensors_json(w, false));
-	FOR_ALL (i, w->slots) {
-		const struct slot *slot = w->slots.at + i;
-		if (!i)
-			json_object_set_new(manifest, "states", json_array());
-		json_array_append_new(json_object_get(manifest, "states"),
-		        json_pack("{s:s,s:s,s:I,s:I}", "name", w->input_labels[slot->input], "next",
-		                w->output_labels[slot->output], "at", (json_int_t)slot->at, "bytes",
-		                (json_int_t)scheduled(program->inputs.at[slot->input])->bytes));
-	}
-	if (w->slots.count)
-		json_object_set_new(manifest, "state_bytes", json_integer(w->state_bytes));
-	if (program->checks.count)
-		json_object_set_new(manifest, "checks", checks_json(w));
-	json_object_set_new(manifest, "workspace_bytes", json_integer(lowered->workspace_bytes));
-	json_object_set_new(manifest, "workspace_align", json_integer(lowered->workspace_align));
-	if (lowered_has_memories(lowered))
-		json_object_set_new(manifest, "pools", pools_json(lowered));
-	if (w->stack_bytes[w->part] > 0)
-		json_object_set_new(manifest, "stack_bytes", json_integer(w->stack_bytes[w->part]));
-	json_object_set_new(manifest, "kernels", kernels);
-}
-
-/* How many, where there are several; 0: the library is one graph. */
-static int graphs_of(const struct package *package)
-{
-	return package->part_count > 1 && !package->cpus ? package->part_count : 0;
-}
-
-/* What differs from CPU to CPU; the keys beside it are of the first, but for the workspace, which holds any. */
-static void manifest_cpus(struct writing *w, json_t *manifest)
-{
-	json_t *list = json_array();
-	FOR (p, w->package->part_count) {
-		package_part(w, p);
-		json_t *one = json_pack("{s:s,s:s,s:I}", "cpu", w->emit->target->name, "prefix", w->of->name,
-		        "weights_bytes", (json_int_t)w->lowered->weights_bytes);
-		manifest_part(w, one);
-		json_object_del(one, "inputs");
-		json_object_del(one, "outputs");
-		json_array_append_new(list, one);
-	}
-	json_object_set_new(manifest, "workspace_bytes", json_integer(package_workspace(w, true)));
-	json_object_set_new(manifest, "cpus", list);
-}
-
-json_t *package_manifest(struct writing *w)
-{
-	const struct package *package = w->package;
-	struct arena *arena = w->emit->arena;
-	json_t *sources = json_array(), *symbols = json_object(), *graphs = json_array(), *manifest;
-	FOR_ALL (i, w->sources)
-		json_array_append_new(sources, json_string(w->sources.at[i]));
-	if (!graphs_of(package))
-		json_object_set_new(symbols, "run", json_string(arena_printf(arena, "%s_run", package->name)));
-	if (w->weights_bytes && !w->beside)
-		json_object_set_new(symbols, "weights", json_string(arena_printf(arena, "%s_weights", package->name)));
-	if (package->managed)
-		json_object_set_new(symbols, "module", json_string(arena_printf(arena, "%s_module", package->name)));
-	manifest = json_pack("{s:i,s:s,s:s,s:s,s:s,s:o,s:o,s:s}", "schema", 1, "version", INGOT_VERSION, "prefix",
-	        package->name, "header", arena_printf(arena, "%s.h", package->name), "library",
-	        package->cc ? arena_printf(arena, "lib%s.a", package->name) : "", "sources", sources, "symbols",
-	        symbols, "options", package->options);
-	if (package->exported)
-		json_object_set_new(
-		        manifest, "shared_library", json_string(arena_printf(arena, "lib%s.so", package->name)));
-	FOR (p, graphs_of(package)) {
-		package_part(w, p);
-		json_t *graph = json_pack("{s:s,s:s,s:s}", "prefix", w->of->name, "header",
-		        arena_printf(arena, "%s.h", w->of->name), "run", arena_printf(arena, "%s_run", w->of->name));
-		manifest_part(w, graph);
-		json_array_append_new(graphs, graph);
-	}
-	if (graphs_of(package))
-		json_object_set(manifest, "graphs", graphs);
-	else {
-		package_part(w, 0);
-		manifest_part(w, manifest);
-	}
-	if (package->cpus)
-		manifest_cpus(w, manifest);
-	json_decref(graphs);
-	json_object_set_new(manifest, "weights_bytes", json_integer(w->weights_bytes));
-	if (package_has_layout(w))
-		json_object_set_new(
-		        manifest, "weights_layout", json_string(arena_printf(arena, "%016" PRIx64, w->layout_hash)));
-	if (w->weights_bytes)
-		json_object_set_new(
-		        manifest, "weights_hash", json_string(arena_printf(arena, "%016" PRIx64, w->blob_hash)));
-	json_t *libm = json_array();
-	FOR_ALL (i, w->libm)
-		json_array_append_new(libm, json_string(w->libm.at[i]));
-	json_object_set_new(manifest, "libm", libm);
-	return manifest;
-}
-
-void package_add_manifest(struct writing *w, json_t *manifest)
-{
-	const char *name = w->package->name, *file = arena_printf(w->emit->arena, "%s.json", name);
-	json_t *files = json_array();
-	for (size_t i = 0; file_set_name(w->files, i); i++)
-		json_array_append_new(files, json_string(file_set_name(w->files, i)));
-	json_array_append_new(files, json_string(file));
-	json_object_set_new(manifest, "files", files);
-	char *text = json_dumps(manifest, JSON_INDENT(2));
-	json_decref(manifest);
-	if (!text)
-		fail(w->emit->build, EXIT_INVALID, name, "a name in the model is not UTF-8");
-	char *kept = arena_printf(w->emit->arena, "%s\n", text);
-	free(text);
-	file_set_add(w->files, file, kept, strlen(kept));
 }
 
 /* ---- parts ---- */
@@ -651,7 +442,7 @@ static struct value tensors_value(const struct writing *w, bool inputs)
 	const struct program *program = w->lowered->program;
 	struct value list = value_list(arena);
 	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
-		bool state = slot_of(w, i, inputs) != NULL;
+		bool state = package_slot(w, i, inputs) != NULL;
 		struct value value = inputs
 		        ? tensor_value(w, program->inputs.at[i], w->input_labels[i], w->input_fields[i])
 		        : tensor_value(w, program->outputs.at[i], w->output_labels[i], w->output_fields[i]);
@@ -660,7 +451,7 @@ static struct value tensors_value(const struct writing *w, bool inputs)
 		value_set_int(value, "number", (int64_t)i);
 		/* between steps its memory is the caller's */
 		value_set_bool(value, "spare", !inputs && !w->package->stepwise && package_is_sizes(w, i));
-		const struct tensor *border = border_of(w, i, inputs);
+		const struct tensor *border = package_border(w, i, inputs);
 		value_set_bool(value, "strings", border && border->is_utf8);
 		value_dict_set(
 		        value, "columns", border && border->keys ? keys_value(arena, border->keys) : value_list(arena));

@@ -1,6 +1,7 @@
 /* package.h: what the writers of packages share.
  *
- * package.c      what all packages have: names, sizes, places, the weights, the manifest
+ * package.c      what all packages have: names, sizes, places, the weights
+ * manifest.c     the manifest
  * package_c.c    C libraries: header, schedule, kernels, weights, build files
  * compile.c      those sources -> libNAME.a
  * project.c      what build tools of microcontrollers want beside a library
@@ -96,8 +97,14 @@ json_t *string_json(struct arena *, const char *);            /* bytes that are 
 json_t *keys_json(struct arena *, const struct tensor *keys); /* what the columns of an output of maps are called */
 void package_part(struct writing *, int part);                /* and its globals: names, inputs, outputs, sizes */
 void package_render(struct writing *, const char *template, const char *file);
-void package_add_blob(struct writing *);               /* NAME_weights.bin, where there are weights */
-json_t *package_manifest(struct writing *);            /* the keys that all packages have */
+void package_add_blob(struct writing *);    /* NAME_weights.bin, where there are weights */
+json_t *package_manifest(struct writing *); /* the keys that all packages have */
+/* The slot whose input, or output, that is; NULL: of none. */
+const struct slot *package_slot(const struct writing *, size_t number, bool input);
+int64_t package_in_pool(const struct lowered *, const struct workspace_pool *, int64_t offset); /* from its start */
+const char *package_label(struct arena *, const struct part *, const char *name);   /* as the model has it */
+const struct tensor *package_border(const struct writing *, size_t i, bool inputs); /* of the model; NULL: none */
+const char *package_check_text(struct arena *, const struct definition *check);
 void package_add_manifest(struct writing *, json_t *); /* takes it */
 const char *package_upper(struct arena *, const char *name);
 const char *package_quiet(struct arena *, const char *name); /* that may stand inside a comment */
