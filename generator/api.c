@@ -72,7 +72,7 @@ static void describe_tensor(struct port *port, const struct tensor *tensor)
 	port->tensor.type = (int)tensor->type;
 	port->tensor.rank = tensor->rank < 0 ? 0 : tensor->rank;
 	port->tensor.strings = tensor->is_utf8;
-	for (int d = 0; d < port->tensor.rank; d++)
+	FOR (d, port->tensor.rank)
 		port->tensor.dims[d] = tensor->dims[d].extent < 0 ? -1 : tensor->dims[d].extent;
 }
 
@@ -80,12 +80,12 @@ static void describe(struct ingot_model *m)
 {
 	const struct graph *graph = m->model->graph;
 	m->inputs.count = m->outputs.count = 0;
-	for (size_t i = 0; i < graph->inputs.count; i++) {
+	FOR_ALL (i, graph->inputs) {
 		struct port port = { 0 };
 		describe_tensor(&port, graph->inputs.at[i]);
 		push(m->build.arena, &m->inputs, port);
 	}
-	for (size_t i = 0; i < graph->outputs.count; i++) {
+	FOR_ALL (i, graph->outputs) {
 		struct port port = { 0 };
 		describe_tensor(&port, graph->outputs.at[i]);
 		push(m->build.arena, &m->outputs, port);
@@ -100,18 +100,18 @@ static void fix(struct port *port, const struct definition *d, const char *name)
 		.rank = shown.rank,
 		.strings = port->tensor.strings,
 		.bytes = dtype_bytes(d->type, (size_t)definition_elements(d)) };
-	for (int v = 0; v < shown.rank; v++)
+	FOR (v, shown.rank)
 		port->tensor.dims[v] = shown.extents[v];
 }
 
 static void fix_ports(struct ingot_model *m)
 {
 	const struct program *program = m->model->program;
-	for (size_t i = 0; i < m->inputs.count; i++)
+	FOR_ALL (i, m->inputs)
 		fix(&m->inputs.at[i], program->inputs.at[i], m->model->input_names[i]);
 	while (m->outputs.count < program->outputs.count) /* behind the graph's own: extents that data decide */
 		push(m->build.arena, &m->outputs, (struct port){ 0 });
-	for (size_t i = 0; i < m->outputs.count; i++) {
+	FOR_ALL (i, m->outputs) {
 		struct port *port = &m->outputs.at[i];
 		fix(port, program->outputs.at[i], m->model->output_names[i]);
 		port->output = port->own = arena_alloc(m->build.arena, port->tensor.bytes + 64);
@@ -338,7 +338,7 @@ enum ingot_model_status ingot_run(struct ingot_model *m)
 	void *few_outputs[FEW], **outputs = few_outputs;
 	if (m->stage != STAGE_COMPILED)
 		return refuse(m, "the model is not compiled");
-	for (size_t i = 0; i < m->inputs.count; i++)
+	FOR_ALL (i, m->inputs)
 		if (!m->inputs.at[i].input)
 			return refuse(m, "an input is not set");
 	begin(m);
@@ -351,9 +351,9 @@ enum ingot_model_status ingot_run(struct ingot_model *m)
 	if (BUILD_TRY(&m->build)) {
 		if (!used_inputs || !used_outputs)
 			fail(&m->build, EXIT_LIMIT, NULL, "out of memory");
-		for (size_t i = 0; i < m->inputs.count; i++)
+		FOR_ALL (i, m->inputs)
 			used_inputs[i] = m->inputs.at[i].input;
-		for (size_t i = 0; i < m->outputs.count; i++)
+		FOR_ALL (i, m->outputs)
 			used_outputs[i] = m->outputs.at[i].output;
 		engine_run(m->engine, used_inputs, used_outputs);
 	}

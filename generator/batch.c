@@ -22,10 +22,10 @@ struct taking {
 static const char *lasting_name(const struct model *from, const struct definition *d)
 {
 	const struct program *program = from->program;
-	for (size_t i = 0; i < program->outputs.count; i++) {
+	FOR_ALL (i, program->outputs) {
 		if (program->outputs.at[i] != d)
 			continue;
-		for (size_t k = 0; k < from->lent.count; k++)
+		FOR_ALL (k, from->lent)
 			if (!strcmp(from->lent.at[k], program->output_names.at[i]))
 				return NULL;
 		return program->output_names.at[i];
@@ -58,7 +58,7 @@ static void weigh(struct taking *t, const struct definition *d)
 
 static struct definition *known_input(struct program *program, const char *name)
 {
-	for (size_t i = 0; i < program->inputs.count; i++)
+	FOR_ALL (i, program->inputs)
 		if (!strcmp(program->inputs.at[i]->name, name))
 			return program->inputs.at[i];
 	return NULL;
@@ -71,7 +71,7 @@ struct finding {
 static void find_load(void *user, const struct expr *load)
 {
 	struct finding *f = user;
-	for (size_t i = 0; i < f->found.count; i++)
+	FOR_ALL (i, f->found)
 		if (f->found.at[i] == load->of)
 			return;
 	push(f->arena, &f->found, load->of);
@@ -106,7 +106,7 @@ static struct definition *take(struct program *to, const struct model *from, con
 	struct finding reads = { .arena = to->arena };
 	const struct expr *body = d->body;
 	expr_loads(body, find_load, &reads);
-	for (size_t i = 0; i < reads.found.count; i++) {
+	FOR_ALL (i, reads.found) {
 		const struct becoming becoming = { reads.found.at[i], take(to, from, reads.found.at[i]) };
 		body = expr_redirect(to->arena, body, becomes, &becoming);
 	}
@@ -118,12 +118,12 @@ static void rotate(struct program *program, size_t old)
 {
 	struct definition **order = arena_new_array(program->arena, struct definition *, program->all.count + 1);
 	size_t count = 0;
-	for (size_t i = 0; i < old; i++)
+	FOR (i, old)
 		if (program->all.at[i]->source != SOURCE_COMPUTED)
 			order[count++] = program->all.at[i];
 	for (size_t i = old; i < program->all.count; i++)
 		order[count++] = program->all.at[i];
-	for (size_t i = 0; i < old; i++)
+	FOR (i, old)
 		if (program->all.at[i]->source == SOURCE_COMPUTED)
 			order[count++] = program->all.at[i];
 	memcpy(program->all.at, order, program->all.count * sizeof *order);
@@ -189,7 +189,7 @@ static void inline_borrow(struct model *model, struct borrow *borrow)
 	rotate(program, old);
 	const struct becoming becoming = { input, made };
 	struct redirecting redirecting = { program->arena, &becoming };
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *reader = program->all.at[i];
 		if (reader->source != SOURCE_COMPUTED || reader == made)
 			continue;
@@ -208,8 +208,8 @@ void batch_inline(struct model *model)
 
 static bool is_borrowed(struct model *const *models, int count, const struct model *from, const char *name)
 {
-	for (int m = 0; m < count; m++)
-		for (size_t i = 0; i < models[m]->borrows.count; i++) {
+	FOR (m, count)
+		FOR_ALL (i, models[m]->borrows) {
 			const struct borrow *borrow = &models[m]->borrows.at[i];
 			if (borrow->from == from && borrow->name == name && !borrow->inlined)
 				return true;
@@ -235,9 +235,9 @@ static void forget_output(struct model *model, size_t i)
 
 void batch_settle(struct model *const *models, int count)
 {
-	for (int m = 0; m < count; m++) {
+	FOR (m, count) {
 		struct model *model = models[m];
-		for (size_t k = 0; k < model->lent.count; k++)
+		FOR_ALL (k, model->lent)
 			for (size_t i = 0; i < model->program->outputs.count; i++)
 				if (!strcmp(model->output_names[i], model->lent.at[k])
 				        && !is_borrowed(models, count, model, model->lent.at[k]))
@@ -279,13 +279,13 @@ static void name_models(struct build *build, struct options *options, const char
 	if (!options->name)
 		fail(build, EXIT_USAGE, NULL, "several models need --name: that of the library");
 	const char *library = options->name, **names = arena_new_array(build->arena, const char *, (size_t)count);
-	for (int pass = 0; pass < 2; pass++) /* what is said comes first */
-		for (int m = 0; m < count; m++)
+	FOR (pass, 2) /* what is said comes first */
+		FOR (m, count)
 			if (pass == !said[m])
 				call_graph(build, options, count, m, said[m]);
-	for (int m = 0; m < count; m++)
+	FOR (m, count)
 		names[m] = options[m].routine;
-	for (int m = 0; m < count; m++)
+	FOR (m, count)
 		options[m].name = emit_part_name(build->arena, library, names[m], names, count);
 }
 
@@ -293,11 +293,11 @@ static void name_models(struct build *build, struct options *options, const char
 static void check_names(
         struct build *build, const struct options *options, struct model *const *models, int before, int count)
 {
-	for (size_t i = 0; i < options->modes.count; i++) {
+	FOR_ALL (i, options->modes) {
 		struct choices choices = choices_for(build, options->modes.at[i].name);
 		bool known = false;
 		for (int m = before; m < count; m++) {
-			for (size_t k = 0; k < models[m]->choices.count; k++)
+			FOR_ALL (k, models[m]->choices)
 				known |= models[m]->choices.at[k].name == options->modes.at[i].name;
 			model_computed(models[m], &choices);
 		}
@@ -305,10 +305,10 @@ static void check_names(
 			fail(build, EXIT_USAGE, NULL, "--mode %s: no graph computes a tensor of that name%s",
 			        options->modes.at[i].name, choices_text(&choices));
 	}
-	for (size_t i = 0; i < options->dims.count; i++) {
+	FOR_ALL (i, options->dims) {
 		struct choices choices = choices_for(build, options->dims.at[i].name);
 		bool known = false;
-		for (int m = 0; m < count; m++) {
+		FOR (m, count) {
 			known |= graph_has_dim(models[m]->graph, options->dims.at[i].name);
 			graph_dims(models[m]->graph, &choices);
 		}
@@ -320,11 +320,11 @@ static void check_names(
 
 static void check_renames(struct build *build, const struct options *options, struct model *const *models, int count)
 {
-	for (size_t i = 0; i < options->renames.count; i++) {
+	FOR_ALL (i, options->renames) {
 		const struct renaming *renaming = &options->renames.at[i];
 		struct choices choices = choices_for(build, renaming->old);
 		for (int m = 0; !renaming->used && m < count; m++)
-			for (size_t k = 0; k < models[m]->graph->tensors.count; k++)
+			FOR_ALL (k, models[m]->graph->tensors)
 				choices_add(&choices, models[m]->graph->tensors.at[k]->name);
 		if (!renaming->used)
 			fail(build, EXIT_USAGE, NULL, "--rename %s=%s: no graph has a tensor of that name%s",
@@ -349,7 +349,7 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 	struct model **models = arena_new_array(build->arena, struct model *, (size_t)all);
 	struct part *parts = arena_new_array(build->arena, struct part, (size_t)count);
 	const char **said = arena_new_array(build->arena, const char *, (size_t)all);
-	for (int m = 0; m < all; m++) {
+	FOR (m, all) {
 		options[m] = *common;
 		options[m].model =
 		        model_argument(build->arena, m < before ? common->after.at[m] : files[m - before], &said[m]);
@@ -360,7 +360,7 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 		}
 	}
 	name_models(build, options + before, said + before, count);
-	for (int m = 0; m < all; m++)
+	FOR (m, all)
 		models[m] = model_read(build, &options[m]);
 	check_renames(build, common, models, all);
 	check_names(build, common, models, before, all);
@@ -368,15 +368,15 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 		batch_share(models, before, all);
 	else if (common->shares.count)
 		fail(build, EXIT_USAGE, NULL, "--share %s: is for several models in one library", *common->shares.at);
-	for (int m = 0; m < all; m++)
+	FOR (m, all)
 		model_prepare(models[m]);
 	if (common->cuts.count)
 		model_cut(models[0]);
-	for (int m = 0; m < all; m++)
+	FOR (m, all)
 		model_define(models[m]);
 	batch_settle(models, all);
 	models += before;
-	for (int m = 0; m < count; m++) {
+	FOR (m, count) {
 		if (common->dump) {
 			dump(models[m], "graph");
 			dump(models[m], "definitions");
@@ -398,11 +398,11 @@ static void tell_numbers(struct arena *arena, struct part *parts, int count)
 	const char *all = parts->numbers;
 	for (int p = 1; p < count; p++) {
 		bool told = false;
-		for (int before = 0; before < p; before++)
+		FOR (before, p)
 			told |= !strcmp(parts[before].numbers, parts[p].numbers);
 		all = told ? all : arena_printf(arena, "%s | %s", all, parts[p].numbers);
 	}
-	for (int p = 0; p < count; p++)
+	FOR (p, count)
 		parts[p].numbers = all;
 }
 
@@ -411,7 +411,7 @@ static const char *part_of_row(struct arena *arena, const struct target *const *
 {
 	const char *level = facts_level_of(targets[t]);
 	bool twice = false;
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		twice |= i != t && !strcmp(targets[i]->name, targets[t]->name);
 	return twice && level ? arena_printf(arena, "%s_%s", targets[t]->name, level) : targets[t]->name;
 }
@@ -426,7 +426,7 @@ struct part *cpus_lower(struct build *build, const struct options *common, const
 	file = model_argument(build->arena, file, &said);
 	if (common->shares.count)
 		fail(build, EXIT_USAGE, NULL, "--share %s: is for several models in one library", *common->shares.at);
-	for (int t = 0; t < count; t++) {
+	FOR (t, count) {
 		options[t] = *common;
 		options[t].model = file;
 		name_models(build, &options[t], &said, 1);

@@ -12,7 +12,7 @@ static void see_tensor(const struct graph *main, const struct node *reader, stru
 	if (!tensor || tensor->graph != main)
 		return;
 	see(user, reader, tensor);
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		if (tensor->dims[d].count)
 			see(user, reader, tensor->dims[d].count);
 }
@@ -22,18 +22,18 @@ static void see_tensor(const struct graph *main, const struct node *reader, stru
 static void node_reads(
         const struct graph *main, const struct node *node, const struct node *reader, see *see, void *user)
 {
-	for (int k = 0; k < node->ins; k++)
+	FOR (k, node->ins)
 		see_tensor(main, reader, node->in[k], see, user);
 	for (const struct guard *guard = node->guard; guard; guard = guard->outer)
 		see_tensor(main, reader, guard->condition, see, user);
-	for (int k = 0; k < node->attribute_count; k++) {
+	FOR (k, node->attribute_count) {
 		const struct attribute *a = &node->attributes[k];
 		size_t graphs = a->kind == ATTRIBUTE_GRAPHS ? a->count : a->g != NULL;
-		for (size_t n = 0; n < graphs; n++) {
+		FOR (n, graphs) {
 			const struct graph *inner = a->kind == ATTRIBUTE_GRAPHS ? a->graphs[n] : a->g;
-			for (size_t i = 0; i < inner->nodes.count; i++)
+			FOR_ALL (i, inner->nodes)
 				node_reads(main, inner->nodes.at[i], reader, see, user);
-			for (size_t i = 0; i < inner->outputs.count; i++)
+			FOR_ALL (i, inner->outputs)
 				see_tensor(main, reader, inner->outputs.at[i], see, user);
 		}
 	}
@@ -50,14 +50,14 @@ static void need(void *user, const struct node *reader, struct tensor *tensor)
 static bool claim(struct graph *graph, struct tensor *tensor, int part)
 {
 	bool any = false;
-	for (size_t i = 0; i < graph->tensors.count; i++)
+	FOR_ALL (i, graph->tensors)
 		graph->tensors.at[i]->mark = tensor == NULL;
 	if (tensor)
 		tensor->mark = 1;
 	for (size_t i = graph->nodes.count; i-- > 0;) {
 		struct node *node = graph->nodes.at[i];
 		bool needed = false;
-		for (int k = 0; k < node->outs; k++)
+		FOR (k, node->outs)
 			needed |= node->out[k] && node->out[k]->mark;
 		if (node->mark >= 0 || !needed)
 			continue;
@@ -78,7 +78,7 @@ static struct tensor *find(struct model *model, const char *name)
 		        is);
 	if (tensor && tensor->producer)
 		return tensor;
-	for (size_t i = 0; i < model->graph->tensors.count; i++)
+	FOR_ALL (i, model->graph->tensors)
 		if (model->graph->tensors.at[i]->producer && !model->graph->tensors.at[i]->is_output)
 			choices_add(&choices, model->graph->tensors.at[i]->name);
 	fail(model->build, EXIT_USAGE, model->options->model,
@@ -92,9 +92,9 @@ static void claim_all(struct model *model)
 	struct graph *graph = model->graph;
 	int count = (int)model->options->cuts.count;
 	const char *name = NULL;
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		graph->nodes.at[i]->mark = -1;
-	for (int k = 0; k < count; k++) {
+	FOR (k, count) {
 		name = model->options->cuts.at[k];
 		if (!claim(graph, find(model, name), k))
 			fail(model->build, EXIT_USAGE, model->options->model,
@@ -119,7 +119,7 @@ static void check_border(const struct model *model, const struct tensor *tensor)
 {
 	bool known =
 	        !tensor->form && tensor->type != DTYPE_STRING && !tensor->utf8 && !tensor->sizes && !tensor->is_spanned;
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		known &= !tensor->dims[d].count || tensor->dims[d].count->is_input;
 	if (!known)
 		fail(model->build, EXIT_USAGE, model->options->model,
@@ -139,13 +139,13 @@ static void borders_set(struct model *model)
 	struct arena *arena = model->build->arena;
 	VECTOR(struct tensor *) outputs = { 0 };
 	size_t kept = 0;
-	for (size_t i = 0; i < graph->tensors.count; i++)
+	FOR_ALL (i, graph->tensors)
 		if (graph->tensors.at[i]->mark & OUT && !graph->tensors.at[i]->is_output)
 			push(arena, &outputs, graph->tensors.at[i]);
-	for (size_t i = 0; i < graph->outputs.count; i++)
+	FOR_ALL (i, graph->outputs)
 		if ((graph->outputs.at[i]->is_output = has_output(model, graph->outputs.at[i])))
 			push(arena, &outputs, graph->outputs.at[i]);
-	for (size_t i = 0; i < graph->inputs.count; i++) {
+	FOR_ALL (i, graph->inputs) {
 		struct tensor *input = graph->inputs.at[i];
 		if ((input->is_input = input->mark & READ || input->is_output
 		                    || (!model->options->part && !(input->mark & USED))))
@@ -153,11 +153,11 @@ static void borders_set(struct model *model)
 	}
 	graph->inputs.count = kept;
 	graph->outputs.count = 0;
-	for (size_t i = 0; i < outputs.count; i++) {
+	FOR_ALL (i, outputs) {
 		outputs.at[i]->is_output = true;
 		push(arena, &graph->outputs, outputs.at[i]);
 	}
-	for (size_t i = 0; i < graph->tensors.count; i++) {
+	FOR_ALL (i, graph->tensors) {
 		struct tensor *tensor = graph->tensors.at[i];
 		if (!(tensor->mark & IN))
 			continue;
@@ -197,16 +197,16 @@ void model_cut(struct model *model)
 	if (graph->whole_inputs.count || graph->whole_outputs.count)
 		fail(model->build, EXIT_USAGE, model->options->model, "--cut: an input or output is no tensor");
 	claim_all(model);
-	for (size_t i = 0; i < graph->tensors.count; i++)
+	FOR_ALL (i, graph->tensors)
 		graph->tensors.at[i]->mark = 0;
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		node_reads(graph, graph->nodes.at[i], graph->nodes.at[i], see_border, &part);
-	for (size_t i = 0; i < graph->tensors.count; i++)
+	FOR_ALL (i, graph->tensors)
 		if (graph->tensors.at[i]->mark & (IN | OUT))
 			check_border(model, graph->tensors.at[i]);
 	borders_set(model);
 	said_drop(model);
-	for (size_t i = 0; i < graph->inputs.count; i++)
+	FOR_ALL (i, graph->inputs)
 		graph->inputs.at[i]->producer = NULL;
 	graph_sweep(graph);
 	graph_check(graph);

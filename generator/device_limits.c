@@ -39,7 +39,7 @@ static double time_of(struct limits_run *run, const char *name, void *kernel, un
 static double best_of(struct limits_run *run, const char *name, void *kernel, unsigned blocks, void **arguments)
 {
 	double best = 1e18;
-	for (int i = 0; i < TRIES; i++) {
+	FOR (i, TRIES) {
 		double time = time_of(run, name, kernel, blocks, arguments);
 		best = time < best ? time : best;
 	}
@@ -90,7 +90,7 @@ struct device_limits device_limits_measure(
 	static const float factors[] = { 0.5f, 0.25f };
 	struct device_limits limits = { 0 };
 	run.module = cuda_load(cuda, image_of(model, nvrtc, arch, ptx));
-	for (size_t i = 0; i < COUNT(run.events); i++)
+	FOR (i, COUNT(run.events))
 		run.events[i] = cuda_event(cuda);
 	run.to = cuda_memory(cuda, most);
 	run.from = cuda_memory(cuda, most);

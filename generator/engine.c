@@ -15,7 +15,7 @@ const struct engine_kind *engine_at(int i) { return i >= 0 && i < (int)COUNT(kin
 
 const struct engine_kind *engine_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT(kinds); i++)
+	FOR (i, COUNT(kinds))
 		if (!strcmp(kinds[i]->name, name))
 			return kinds[i];
 	return NULL;

@@ -76,7 +76,7 @@ static void upload_weights(struct engine *engine)
 	struct model *model = engine->model;
 	struct gpu *gpu = engine->state;
 	gpu->weights = cuda_memory(gpu->cuda, (size_t)model->lowered->weights_bytes);
-	for (size_t i = 0; i < model->lowered->constants.count; i++) {
+	FOR_ALL (i, model->lowered->constants) {
 		const struct constant_item *item = &model->lowered->constants.at[i];
 		uint64_t at = gpu->weights + (uint64_t)scheduled(item->of)->offset;
 		size_t bytes;
@@ -101,7 +101,7 @@ static struct array array_of(struct gpu *gpu, int64_t bytes)
 static struct array *arrays_of(struct gpu *gpu, struct model *model, struct definition *const *all, size_t count)
 {
 	struct array *arrays = arena_new_array(model->build->arena, struct array, count + 1);
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		arrays[i] = array_of(gpu, scheduled(all[i])->bytes);
 	return arrays;
 }
@@ -119,9 +119,9 @@ static void choose_sets(struct engine *engine)
 	const struct program *program = lowered->program;
 	int64_t bytes = rounded(lowered->workspace_bytes),
 	        most = GRAPH_KERNELS_MOST / ((int64_t)gpu->launches.rows.count + 1);
-	for (size_t i = 0; i < program->inputs.count; i++)
+	FOR_ALL (i, program->inputs)
 		bytes += rounded(scheduled(program->inputs.at[i])->bytes);
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		bytes += rounded(scheduled(program->outputs.at[i])->bytes);
 	int64_t sets = engine->model->options->profile ? gpu->facts.l2_bytes / (bytes + 1) + 2 : 1;
 	sets = sets > SETS_MOST ? SETS_MOST : sets;
@@ -141,7 +141,7 @@ static void gpu_load(struct engine *engine)
 	gpu->facts = cuda_facts(gpu->cuda);
 	choose_sets(engine);
 	void *module = cuda_load(gpu->cuda, image);
-	for (size_t k = 0; k < gpu->launches.rows.count; k++)
+	FOR_ALL (k, gpu->launches.rows)
 		gpu->kernels[k] = gpu->launches.rows.at[k].symbol ? cuda_kernel(gpu->cuda, module,
 		                          gpu->launches.rows.at[k].symbol, (unsigned)gpu->launches.rows.at[k].shared)
 		                                                  : NULL;
@@ -180,7 +180,7 @@ static uint64_t address(const struct gpu *gpu, const struct launch_argument *a, 
 	        ? array_at(gpu, &gpu->workspace) + (uint64_t)place.at
 	        : array_at(gpu, place.kind == PLACE_INPUT ? &gpu->inputs[place.at] : &gpu->outputs[place.at]);
 	at += (uint64_t)a->from;
-	for (int d = 0; d < gpu->launches.depth; d++)
+	FOR (d, gpu->launches.depth)
 		at += (uint64_t)(a->step[d] * rounds[d] + (rounds[d] & 1 ? a->flip[d] : 0));
 	return at;
 }
@@ -207,7 +207,7 @@ static void launch(struct engine *engine, size_t k, const int64_t *rounds)
 	if (one->count > ARGUMENTS_MOST)
 		fail(engine->model->build, EXIT_LIMIT, one->symbol, "%d arguments, %d at most", one->count,
 		        ARGUMENTS_MOST);
-	for (int i = 0; i < one->count; i++) {
+	FOR (i, one->count) {
 		values[i] = address(gpu, &one->arguments[i], rounds);
 		pointers[i] = &values[i];
 	}
@@ -238,7 +238,7 @@ static void upload_inputs(struct engine *engine, const void *const *inputs)
 {
 	struct gpu *gpu = engine->state;
 	const struct program *program = engine->model->lowered->program;
-	for (size_t i = 0; i < program->inputs.count; i++)
+	FOR_ALL (i, program->inputs)
 		cuda_upload(gpu->cuda, array_at(gpu, &gpu->inputs[i]), inputs[i],
 		        (size_t)scheduled(program->inputs.at[i])->bytes);
 }
@@ -259,16 +259,16 @@ static void gpu_run(struct engine *engine, const void *const *inputs, void *cons
 	gpu->filled = true;
 	upload_inputs(engine, inputs);
 	launch_all(engine, NULL);
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		cuda_download(gpu->cuda, outputs[i], array_at(gpu, &gpu->outputs[i]),
 		        (size_t)scheduled(program->outputs.at[i])->bytes);
-	for (size_t i = 0; i < program->checks.count; i++)
+	FOR_ALL (i, program->checks)
 		cuda_download(gpu->cuda, gpu->held + i,
 		        array_at(gpu, &gpu->workspace) + (uint64_t)scheduled(program->checks.at[i])->offset, 1);
 	cuda_sync(gpu->cuda);
 	gpu->waits = false;
 	cuda_leave(gpu->cuda);
-	for (size_t i = 0; i < program->checks.count; i++)
+	FOR_ALL (i, program->checks)
 		if (!gpu->held[i])
 			check_fail(program, program->checks.at[i], NULL);
 }
@@ -310,7 +310,7 @@ static void gpu_times(struct engine *engine, double *kernels)
 	cuda_enter(gpu->cuda);
 	if (!gpu->events) {
 		gpu->events = arena_new_array(engine->model->build->arena, void *, (size_t)count + 2);
-		for (int k = 0; k < count + 2; k++)
+		FOR (k, count + 2)
 			gpu->events[k] = cuda_event(gpu->cuda);
 	}
 	cuda_record(gpu->cuda, gpu->events[0]);
@@ -318,7 +318,7 @@ static void gpu_times(struct engine *engine, double *kernels)
 	cuda_record(gpu->cuda, gpu->events[count + 1]);
 	cuda_sync(gpu->cuda);
 	double event = cuda_elapsed(gpu->cuda, gpu->events[count], gpu->events[count + 1]);
-	for (int k = 0; k < count; k++)
+	FOR (k, count)
 		kernels[k] = cuda_elapsed(gpu->cuda, gpu->events[k], gpu->events[k + 1]) - event;
 	next_set(gpu);
 	cuda_leave(gpu->cuda);

@@ -108,7 +108,7 @@ static void emulated_load(struct engine *engine)
 	link[words++] = "-shared";
 	link[words++] = "-o";
 	link[words++] = library;
-	for (int i = 0; i < job.count + 1; i++)
+	FOR (i, job.count + 1)
 		link[words++] = objects[i];
 	cc_run(build, emulated->folder, link);
 	emulated->handle =
@@ -120,7 +120,7 @@ static void emulated_load(struct engine *engine)
 	emulated->workspace = memory_of(engine, lowered->workspace_bytes);
 	emulated->weights = memory_of(engine, lowered->weights_bytes);
 	memset(emulated->workspace, 0xff, (size_t)lowered->workspace_bytes);
-	for (size_t i = 0; i < lowered->constants.count; i++)
+	FOR_ALL (i, lowered->constants)
 		constant_fill(&lowered->constants.at[i],
 		        (char *)emulated->weights + scheduled(lowered->constants.at[i].of)->offset);
 }

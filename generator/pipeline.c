@@ -20,7 +20,7 @@ const char *model_stem(struct arena *arena, const char *path)
 
 void model_computed(const struct model *model, struct choices *choices)
 {
-	for (size_t i = 0; i < model->graph->tensors.count; i++)
+	FOR_ALL (i, model->graph->tensors)
 		if (model->graph->tensors.at[i]->producer)
 			choices_add(choices, model->graph->tensors.at[i]->name);
 }
@@ -28,7 +28,7 @@ void model_computed(const struct model *model, struct choices *choices)
 /* What shall outlive a run is an output. */
 static void choose_modes(struct model *model)
 {
-	for (size_t i = 0; i < model->options->modes.count; i++) {
+	FOR_ALL (i, model->options->modes) {
 		struct mode_choice choice = model->options->modes.at[i];
 		struct tensor *tensor = graph_tensor(model->graph, choice.name);
 		if (!tensor && model->options->some)
@@ -69,7 +69,7 @@ static struct model *read_model(struct build *build, const struct options *optio
 	model->graph->templates = options->templates;
 	model->graph->exact = options->declared && !strcmp(options->declared, "exact");
 	VECTOR(struct binding) dims = { 0 }, later = { 0 };
-	for (size_t i = 0; i < options->dims.count; i++)
+	FOR_ALL (i, options->dims)
 		if (graph_has_dim(model->graph, options->dims.at[i].name))
 			push(build->arena, &dims, options->dims.at[i]);
 		else
@@ -79,7 +79,7 @@ static struct model *read_model(struct build *build, const struct options *optio
 	                .count); /* a dim of a sequence is that of all its elements, before they stand for themselves */
 	pass_holdings(model->graph, options->elements.at, (int)options->elements.count, options->some);
 	dims.count = 0;
-	for (size_t i = 0; i < later.count; i++)
+	FOR_ALL (i, later)
 		if (!options->some || graph_has_dim(model->graph, later.at[i].name))
 			push(build->arena, &dims, later.at[i]);
 	pass_bind(model->graph, dims.at, (int)dims.count);
@@ -106,7 +106,7 @@ void model_prepare(struct model *model)
 		pass_simplify,                  /* after infer: needs shapes */
 		pass_merge,                     /* last: what was written in several ways may be the same now */
 	};
-	for (size_t i = 0; i < COUNT(passes); i++) {
+	FOR (i, COUNT(passes)) {
 		progress(model->build, "prepare", i, COUNT(passes), 0);
 		passes[i](model->graph);
 		if (model->build->check || i == COUNT(passes) - 1)
@@ -124,7 +124,7 @@ static bool stays_strict(void *user, const struct definition *d)
 {
 	const struct model *model = user;
 	bool strict = false;
-	for (size_t i = 0; i < model->options->strict.count; i++) {
+	FOR_ALL (i, model->options->strict) {
 		struct strict_layer *layer = &model->options->strict.at[i];
 		bool is = !strcmp(layer->name, d->name)
 		        || (d->node && d->node->name && !strcmp(layer->name, d->node->name));
@@ -145,7 +145,7 @@ static void model_round_factors(struct model *model)
 	for (size_t i = 0; !options->some && i < options->strict.count; i++)
 		if (!options->strict.at[i].used) {
 			struct choices choices = choices_for(model->build, options->strict.at[i].name);
-			for (size_t d = 0; d < model->program->all.count; d++)
+			FOR_ALL (d, model->program->all)
 				if (model->program->all.at[d]->products)
 					choices_add(&choices, model->program->all.at[d]->name);
 			fail(model->build, EXIT_USAGE, options->model,
@@ -159,8 +159,8 @@ static void keep_states(const struct model *model)
 	const struct options *options = model->options;
 	const struct program *program = model->program;
 	for (size_t s = 0; s < options->states.count && !options->managed; s++)
-		for (size_t i = 0; i < program->inputs.count; i++)
-			for (size_t o = 0; o < program->outputs.count; o++)
+		FOR_ALL (i, program->inputs)
+			FOR_ALL (o, program->outputs)
 				if (!strcmp(model->input_names[i], options->states.at[s].input)
 				        && !strcmp(model->output_names[o], options->states.at[s].output))
 					program_keep(model->program, program->inputs.at[i], program->outputs.at[o]);
@@ -199,9 +199,9 @@ void model_define(struct model *model)
 	model->numbers = program_numbers(model->program, &model->options->numerics);
 	model->input_names = arena_new_array(arena, const char *, model->graph->inputs.count + 1);
 	model->output_names = arena_new_array(arena, const char *, model->program->outputs.count + 1);
-	for (size_t i = 0; i < model->graph->inputs.count; i++)
+	FOR_ALL (i, model->graph->inputs)
 		model->input_names[i] = model->graph->inputs.at[i]->name;
-	for (size_t i = 0; i < model->program->outputs.count; i++)
+	FOR_ALL (i, model->program->outputs)
 		model->output_names[i] = model->program->output_names.at[i];
 	keep_states(model);
 }
@@ -230,7 +230,7 @@ void model_lower(struct model *model)
 
 static void print_loops(const struct lowered *lowered, struct text *out)
 {
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		if (kernel_inside(kernel))
 			print_loops(kernel_inside(kernel), out);

@@ -27,7 +27,7 @@ static void call(struct model *model, struct tensor *tensor, const char *name)
 {
 	const char *was = tensor->name;
 	tensor->name = name_is(model->build->names, name);
-	for (size_t i = 0; i < model->choices.count; i++)
+	FOR_ALL (i, model->choices)
 		if (model->choices.at[i].name == was)
 			model->choices.at[i].name = tensor->name;
 	graph_reindex(model->graph);
@@ -45,7 +45,7 @@ static struct tensor *renamed_tensor(const struct model *model, const char *old)
 
 void model_rename(struct model *model)
 {
-	for (size_t i = 0; i < model->options->renames.count; i++) {
+	FOR_ALL (i, model->options->renames) {
 		struct renaming *renaming = &model->options->renames.at[i];
 		struct tensor *tensor = renamed_tensor(model, renaming->old);
 		if (!tensor)
@@ -67,7 +67,7 @@ static struct tensor *declared(const struct model *model, const char *name, bool
 
 static bool is_asked(const struct options *options, const char *name)
 {
-	for (size_t i = 0; i < options->shares.count; i++)
+	FOR_ALL (i, options->shares)
 		if (!strcmp(options->shares.at[i], name))
 			return true;
 	return false;
@@ -89,14 +89,14 @@ static bool is_one(struct model *const *models, int count, const char *name)
 static void check_shares(struct model *const *models, int count)
 {
 	const struct options *options = models[0]->options;
-	for (size_t i = 0; i < options->shares.count; i++) {
+	FOR_ALL (i, options->shares) {
 		const char *name = options->shares.at[i];
 		struct choices choices = choices_for(models[0]->build, name);
 		int have = 0, read = 0;
-		for (int m = 0; m < count; m++) {
+		FOR (m, count) {
 			have += graph_tensor(models[m]->graph, name) != NULL;
 			read += declared(models[m], name, true) != NULL;
-			for (size_t k = 0; k < models[m]->graph->inputs.count; k++)
+			FOR_ALL (k, models[m]->graph->inputs)
 				choices_add(&choices, models[m]->graph->inputs.at[k]->name);
 		}
 		if (!read || have < 2)
@@ -115,20 +115,20 @@ static void call_apart(struct model *const *models, int before, int count)
 	};
 	VECTOR(struct clash) clashes = { 0 };
 	struct arena *arena = models[0]->build->arena;
-	for (int m = 0; m < count; m++)
-		for (size_t i = 0; i < models[m]->graph->inputs.count + models[m]->graph->outputs.count; i++) {
+	FOR (m, count)
+		FOR (i, models[m]->graph->inputs.count + models[m]->graph->outputs.count) {
 			const struct graph *graph = models[m]->graph;
 			bool input = i < graph->inputs.count, clash = false;
 			struct tensor *tensor =
 			        input ? graph->inputs.at[i] : graph->outputs.at[i - graph->inputs.count];
-			for (int other = 0; other < (m < before ? before : count); other++)
+			FOR (other, (m < before ? before : count))
 				clash |= other != m
 				        && (declared(models[other], tensor->name, true)
 				                || declared(models[other], tensor->name, false));
 			if (clash && !(tensor->is_input && !input) && !is_one(models, count, tensor->name))
 				push(arena, &clashes, (struct clash){ models[m], tensor });
 		}
-	for (size_t i = 0; i < clashes.count; i++) {
+	FOR_ALL (i, clashes) {
 		struct model *model = clashes.at[i].model;
 		const char *was = clashes.at[i].tensor->name,
 		           *made = arena_printf(arena, "%s.%s", graph_name(model), was);
@@ -163,7 +163,7 @@ static void embed(struct model *model, size_t input, const struct tensor *consta
 
 static bool is_lent(const struct model *from, const char *name)
 {
-	for (size_t i = 0; i < from->lent.count; i++)
+	FOR_ALL (i, from->lent)
 		if (from->lent.at[i] == name)
 			return true;
 	return false;
@@ -193,7 +193,7 @@ static bool share_input(struct model *const *models, int before, int count, int 
 {
 	const char *name = models[to]->graph->inputs.at[input]->name;
 	const bool asked = is_asked(models[to]->options, name);
-	for (int from = 0; from < (to < before ? before : count); from++) {
+	FOR (from, (to < before ? before : count)) {
 		struct tensor *tensor = from == to ? NULL : graph_tensor(models[from]->graph, name);
 		if (tensor && asked && tensor->is_initializer && !tensor->is_input) {
 			embed(models[to], input, tensor, models[from]->graph->file);
@@ -208,7 +208,7 @@ static bool share_input(struct model *const *models, int before, int count, int 
 		note(models[to], name, models[from], lent ? SHARED_LENT : SHARED_RESULT);
 		return false;
 	}
-	for (int from = 0; from < to; from++)
+	FOR (from, to)
 		if (declared(models[from], name, true)) {
 			note(models[to], name, models[from], SHARED_INPUT);
 			break;
@@ -220,7 +220,7 @@ void batch_share(struct model *const *models, int before, int count)
 {
 	check_shares(models, count);
 	call_apart(models, before, count);
-	for (int to = 0; to < count; to++)
+	FOR (to, count)
 		for (size_t i = 0; i < models[to]->graph->inputs.count;)
 			i += !share_input(models, before, count, to, i);
 }

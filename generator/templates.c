@@ -85,7 +85,7 @@ static const char *operator_of(struct arena *arena, const char *name)
 
 static bool is_there(const struct own_files *files, const char *name)
 {
-	for (size_t i = 0; i < files->names.count; i++)
+	FOR_ALL (i, files->names)
 		if (!strcmp(files->names.at[i], name))
 			return true;
 	return false;
@@ -95,7 +95,7 @@ static bool is_there(const struct own_files *files, const char *name)
 static bool is_mentioned(const struct own_files *files, const char *name, const char *word)
 {
 	size_t length = strlen(word);
-	for (size_t i = 0; i < files->names.count; i++) {
+	FOR_ALL (i, files->names) {
 		if (!strcmp(files->names.at[i], name))
 			continue;
 		struct mapped file = file_map(
@@ -110,11 +110,11 @@ static bool is_mentioned(const struct own_files *files, const char *name, const 
 
 static bool has_node(const struct graph *graph, const char *op)
 {
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		const struct node *node = graph->nodes.at[i];
 		if (!strcmp(own_name(node), op))
 			return true;
-		for (int a = 0; a < node->attribute_count; a++)
+		FOR (a, node->attribute_count)
 			if (node->attributes[a].g && has_node(node->attributes[a].g, op))
 				return true;
 	}
@@ -151,7 +151,7 @@ static const char *nearest_file(struct build *build, const char *name)
 	if (op && strchr(op, '.'))
 		return arena_printf(
 		        build->arena, "; the kernel would stand beside it, in c/%s.jinja or cuda/%s.jinja", op, op);
-	for (size_t i = 0; i < embedded_count; i++)
+	FOR (i, embedded_count)
 		if (!is_of_menu(embedded_files[i].name))
 			nearest_try(&nearest, embedded_files[i].name, strlen(embedded_files[i].name));
 	return nearest.best ? arena_printf(build->arena, "; did you mean %.*s?", (int)nearest.best_length, nearest.best)
@@ -161,7 +161,7 @@ static const char *nearest_file(struct build *build, const char *name)
 void templates_check(struct build *build, const char *directory, const struct graph *graph)
 {
 	const struct own_files files = list_files(build, directory);
-	for (size_t i = 0; i < files.names.count; i++) {
+	FOR_ALL (i, files.names) {
 		const char *name = files.names.at[i], *op = operator_of(build->arena, name);
 		bool built_in = embedded_find(name) && !is_of_menu(name);
 		if (!built_in && !(op && reads_operator(&files, name, op, graph)) && !is_mentioned(&files, name, name)
@@ -176,7 +176,7 @@ static uint32_t shapes_of(struct arena *arena, const char *name)
 {
 	if (!embedded_find(name) || !strncmp(name, "c/jit_", 6))
 		return 0;
-	for (int s = 0; s < SHAPE_COUNT; s++)
+	FOR (s, SHAPE_COUNT)
 		if (!strcmp(name, arena_printf(arena, "c/%s.jinja", shapes[s].name)))
 			return 1u << s;
 	return strncmp(name, "c/", 2) && strncmp(name, "common/", 7) ? 0 : (1u << SHAPE_COUNT) - 1;
@@ -186,7 +186,7 @@ uint32_t templates_shapes(struct build *build, const char *directory)
 {
 	uint32_t written = 0;
 	const struct own_files files = list_files(build, directory);
-	for (size_t i = 0; i < files.names.count; i++)
+	FOR_ALL (i, files.names)
 		written |= shapes_of(build->arena, files.names.at[i]);
 	return written;
 }
@@ -195,7 +195,7 @@ const struct own_operator *templates_operators(struct build *build, const char *
 {
 	VECTOR(struct own_operator) made = { 0 };
 	const struct own_files files = list_files(build, directory);
-	for (size_t i = 0; i < files.names.count; i++) {
+	FOR_ALL (i, files.names) {
 		const char *op = operator_of(build->arena, files.names.at[i]);
 		size_t k = 0;
 		if (!op || embedded_find(files.names.at[i]) || !reads_operator(&files, files.names.at[i], op, NULL))

@@ -191,7 +191,7 @@ static void make_folder(struct file_set *set, const char *path)
 
 const char *file_set_path(struct file_set *set, const char *name)
 {
-	for (size_t i = 0; i < set->files.count; i++)
+	FOR_ALL (i, set->files)
 		if (!strcmp(set->files.at[i].name, name))
 			return set->files.at[i].temporary;
 	struct arena *arena = set->build->arena;
@@ -236,7 +236,7 @@ void file_set_add(struct file_set *set, const char *name, const void *bytes, siz
 
 void file_set_commit(struct file_set *set)
 {
-	for (size_t i = 0; i < set->files.count; i++) {
+	FOR_ALL (i, set->files) {
 		char *final = arena_printf(set->build->arena, "%s/%s", set->directory, set->files.at[i].name);
 		if (rename(set->files.at[i].temporary, final))
 			fail(set->build, EXIT_ENVIRONMENT, final, "cannot be written: %s", strerror(errno));

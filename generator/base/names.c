@@ -34,7 +34,7 @@ const char *name_of(struct names *names, const char *text, size_t length)
 		size_t room = names->room;
 		names->room *= 2;
 		names->at = arena_new_array(names->arena, const char *, names->room);
-		for (size_t k = 0; k < room; k++)
+		FOR (k, room)
 			if (old[k])
 				names->at[slot_of(names, old[k], strlen(old[k]))] = old[k];
 		i = slot_of(names, text, length);

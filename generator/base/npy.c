@@ -160,14 +160,14 @@ static void utf8_of_points(struct build *build, const char *where, struct npy *n
 {
 	size_t count = npy->item ? npy->bytes / npy->item : 0, each = npy->item / 4, most = 1, bytes;
 	char *wide = arena_alloc(build->arena, npy->item + 4), *data = NULL;
-	for (int write = 0; write < 2; write++) {
+	FOR (write, 2) {
 		if (write && !size_mul(most, count, &bytes))
 			fail(build, EXIT_LIMIT, where, "its strings have more bytes than can be addressed");
 		data = write ? arena_array(build->arena, bytes + 64, 1) : NULL;
-		for (size_t i = 0; i < count; i++) {
+		FOR (i, count) {
 			char *to = wide;
 			size_t length = 0;
-			for (size_t k = 0; k < each; k++) {
+			FOR (k, each) {
 				uint32_t point;
 				memcpy(&point, (const char *)npy->data + i * npy->item + 4 * k, 4);
 				if (point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
@@ -196,7 +196,7 @@ size_t string_length(const void *bytes, size_t width)
 /* The characters of so many strings, four bytes each, as many as the longest has: *most. */
 static void points_print(struct text *out, const char *data, size_t count, size_t width, size_t *most)
 {
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		const char *at = data + i * width, *end = at + string_length(at, width);
 		size_t k = 0;
 		for (; at < end; k++) {
@@ -260,7 +260,7 @@ struct npy npy_parse(struct build *build, const char *where, const void *bytes, 
 	if (!typed || !shaped)
 		broken(&h, "its header lacks the type or the shape");
 	npy.bytes = npy.item;
-	for (int i = 0; i < npy.rank; i++)
+	FOR (i, npy.rank)
 		if (npy.extents[i] == 0)
 			npy.bytes = 0;
 	for (int i = 0; i < npy.rank && npy.bytes; i++)
@@ -318,7 +318,7 @@ void npy_print(struct text *out, enum dtype type, int rank, const int64_t *exten
 	else
 		snprintf(descr, sizeof descr, "|V%zu", bytes);
 	int n = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
-	for (int i = 0; i < rank; i++) {
+	FOR (i, rank) {
 		n += snprintf(header + n, sizeof header - (size_t)n, i ? " %lld," : "%lld,", (long long)extents[i]);
 		if (!size_mul(bytes, (size_t)extents[i], &bytes))
 			fail(out->build, EXIT_LIMIT, NULL, "an array with more bytes than can be addressed");

@@ -221,7 +221,7 @@ static void write_members(struct archive *a, struct text *texts, const struct np
 		zip_error_init_with_code(&error, code);
 		not_written(a, &error);
 	}
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		const char *name = arena_printf(a->build->arena, "%s.npy", arrays[i].name);
 		npy_print(&texts[i], arrays[i].type, arrays[i].rank, arrays[i].extents, arrays[i].data);
 		zip_source_t *source = zip_source_buffer(a->zip, texts[i].at, texts[i].count, 0);
@@ -245,7 +245,7 @@ void npz_write(struct build *build, const char *path, const struct npz_array *ar
 {
 	struct archive *a = archive_of(build, path);
 	struct text *texts = arena_new_array(build->arena, struct text, count + 1);
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		text_init(&texts[i], build);
 	jmp_buf *out = build->out, here;
 	build->out = &here;
@@ -253,7 +253,7 @@ void npz_write(struct build *build, const char *path, const struct npz_array *ar
 		write_members(a, texts, arrays, count);
 	build->out = out;
 	close_archive(a);
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		text_release(&texts[i]);
 	if (build->code)
 		longjmp(*out, 1);

@@ -51,7 +51,7 @@ static volatile float sink;
 static double measure_fma(float (*loop)(long), int lanes)
 {
 	double best = 0;
-	for (int i = 0; i < 7; i++) {
+	FOR (i, 7) {
 		double t = now();
 		sink = loop(100000);
 		double rate = 100000. * 12 * lanes / (now() - t);
@@ -63,7 +63,7 @@ static double measure_fma(float (*loop)(long), int lanes)
 static double measure_read(float (*loop)(const float *, long), const float *from, long floats)
 {
 	double best = 0;
-	for (int i = 0; i < 7; i++) {
+	FOR (i, 7) {
 		long rounds = 1 + 4000000 / floats;
 		double t = now();
 		for (long r = 0; r < rounds; r++)
@@ -86,11 +86,11 @@ static float next_drawn(uint64_t *seed)
 void bench_buffers(struct build *build, const struct program *program, const void **inputs, void **outputs)
 {
 	uint64_t seed = 1;
-	for (size_t i = 0; i < program->inputs.count; i++) {
+	FOR_ALL (i, program->inputs) {
 		int64_t count = definition_elements(program->inputs.at[i]);
 		char *data = arena_alloc(build->arena, dtype_bytes(program->inputs.at[i]->type, (size_t)count) + 64);
 		enum dtype type = program->inputs.at[i]->type;
-		for (int64_t k = 0; k < count; k++)
+		FOR (k, count)
 			if (type == DTYPE_F32)
 				((float *)data)[k] = next_drawn(&seed);
 			else if (type == DTYPE_F64)
@@ -101,7 +101,7 @@ void bench_buffers(struct build *build, const struct program *program, const voi
 			memcpy(data, &program->inputs.at[i]->most, sizeof program->inputs.at[i]->most);
 		inputs[i] = data;
 	}
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		outputs[i] = arena_alloc(build->arena,
 		        dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i]))
 		                + 64);
@@ -113,7 +113,7 @@ static double measure_calls(struct engine *engine, const void **inputs, void **o
 	bool apart = marks->times;
 	double whole[BENCH_ROUNDS], begun = now(), most = apart ? APART_MOST : WHOLE_MOST;
 	int count = 0, least = apart ? APART_LEAST : WHOLE_LEAST;
-	for (int r = 0; r < (apart ? 5 : 1); r++)
+	FOR (r, (apart ? 5 : 1))
 		engine_run(engine, inputs, outputs);
 	while (count < marks->most && (count < least || now() - begun < most)) {
 		progress(engine->model->build, "time", (size_t)count, (size_t)marks->most, 0);
@@ -145,7 +145,7 @@ static struct device_calls measure_device(struct engine *engine, struct marks *m
 	engine->kind->again(engine, true); /* captures */
 	while (rounds < marks->most && (rounds < WHOLE_LEAST || now() - begun < WHOLE_MOST)) {
 		engine->kind->times(engine, one);
-		for (size_t k = 0; k < count; k++)
+		FOR (k, count)
 			kernels[k * (size_t)marks->most + (size_t)rounds] = one[k];
 		double t = now();
 		engine->kind->again(engine, false);
@@ -161,9 +161,9 @@ static struct device_calls measure_device(struct engine *engine, struct marks *m
 static double measure_clock(void)
 {
 	double best = 1e9;
-	for (int i = 0; i < 25; i++) {
+	FOR (i, 25) {
 		double t = now();
-		for (int k = 0; k < 100; k++)
+		FOR (k, 100)
 			(void)now();
 		t = (now() - t) / 100;
 		best = t < best ? t : best;
@@ -189,7 +189,7 @@ struct table {
 static struct table table_new(const struct cli *cli, const struct lowered *lowered)
 {
 	struct table table = { .cli = cli, .list = json_array(), .width = (int)strlen("all kernels") };
-	for (size_t k = 0; k < lowered->kernels.count; k++)
+	FOR_ALL (k, lowered->kernels)
 		if ((int)strlen(lowered->kernels.at[k]->name) > table.width)
 			table.width = (int)strlen(lowered->kernels.at[k]->name);
 	if (!cli->json)
@@ -201,7 +201,7 @@ static struct table table_new(const struct cli *cli, const struct lowered *lower
 static json_t *nodes_of(const struct kernel *kernel)
 {
 	json_t *nodes = json_array();
-	for (size_t m = 0; m < kernel->members.count; m++)
+	FOR_ALL (m, kernel->members)
 		json_array_append_new(nodes, json_string(kernel->members.at[m]->name));
 	return nodes;
 }
@@ -219,7 +219,7 @@ static void print_row(const struct table *table, const struct row *row)
 		text_adds(&text, row->form);
 	else
 		kernel_tile_text(kernel, &text);
-	for (size_t m = 0; m < kernel->members.count; m++)
+	FOR_ALL (m, kernel->members)
 		text_printf(&text, "%s %s", m ? "" : ":", kernel->members.at[m]->name);
 	printf("%.*s\n", (int)text.count, text.at);
 	text_release(&text);
@@ -298,7 +298,7 @@ static struct table report_kernels(
 	*fma_rate = limits.fma = product_rate(&limits, NULL);
 	double overhead = measure_clock();
 	struct table table = table_new(cli, lowered);
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		struct row row = { .kernel = kernel, .work = kernel_work(lowered, kernel) };
 		row.form = engine->kind->form ? engine->kind->form(engine, kernel) : NULL;
@@ -327,7 +327,7 @@ static struct table report_device(const struct cli *cli, struct engine *engine, 
 {
 	const struct lowered *lowered = engine->model->lowered;
 	struct table table = table_new(cli, lowered);
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		struct row row = { .kernel = lowered->kernels.at[k] };
 		row.work = kernel_work(lowered, row.kernel);
 		row.time = median(marks->times + k * (size_t)marks->most, rounds);
@@ -426,7 +426,7 @@ static void measure(struct engine *engine, void *user)
 			print_device(&table, call_time, &device, &limits, &turns);
 	} else {
 		table.list = json_array();
-		for (size_t k = 0; k < kernels; k++)
+		FOR (k, kernels)
 			json_array_append_new(table.list,
 			        json_pack("{s:s,s:o}", "name", model->lowered->kernels.at[k]->name, "nodes",
 			                nodes_of(model->lowered->kernels.at[k])));

@@ -106,7 +106,7 @@ static void set_section(struct cli *cli, const struct bound_file *section)
 {
 	memories *memories = &cli->options.memories;
 	const char **at = strcmp(section->name, "weights") ? NULL : &cli->weights_section;
-	for (size_t i = 0; i < memories->count; i++)
+	FOR (i, memories->count)
 		if (!strcmp(section->name, memories->at[i].name))
 			at = &memories->at[i].section;
 	if (!at)
@@ -129,7 +129,7 @@ static void check_bare(struct cli *cli, bool cuda, bool managed)
 		        cli->options.target->name);
 	if (no_libc && (cuda || managed || cli->log))
 		fail(build, EXIT_USAGE, NULL, "--libc none goes without --target cuda, --profile managed and --log");
-	for (size_t i = 0; i < cli->sections.count; i++)
+	FOR_ALL (i, cli->sections)
 		set_section(cli, &cli->sections.at[i]);
 	if (cli->options.memories.count && (cuda || managed))
 		fail(build, EXIT_USAGE, NULL, "--pool goes without --target cuda and --profile managed");
@@ -195,9 +195,9 @@ static void report_sharing(const struct package *package)
 		[SHARED_LENT] = "computed by",
 		[SHARED_INPUT] = "an input of",
 		[SHARED_CONSTANT] = "a constant of" };
-	for (int p = 0; p < package->part_count; p++) {
+	FOR (p, package->part_count) {
 		const struct part *part = package->parts + p;
-		for (size_t i = 0; i < part->shared_count; i++)
+		FOR (i, part->shared_count)
 			if (is_told(package, part->shared + i))
 				printf("    %s: %s is %s %s\n", part->routine, part->shared[i].name,
 				        words[part->shared[i].how], part->shared[i].of);
@@ -209,8 +209,8 @@ static void report_sharing(const struct package *package)
 static json_t *sharing_json(const struct package *package)
 {
 	json_t *list = json_array();
-	for (int p = 0; p < package->part_count; p++)
-		for (size_t i = 0; i < package->parts[p].shared_count; i++)
+	FOR (p, package->part_count)
+		FOR (i, package->parts[p].shared_count)
 			if (is_told(package, package->parts[p].shared + i))
 				json_array_append_new(list,
 				        json_pack("{s:s,s:s,s:s}", "graph", package->parts[p].routine, "name",
@@ -222,7 +222,7 @@ static json_t *sharing_json(const struct package *package)
 static void report(const struct cli *cli, const struct package *package, const char *directory, json_t *list)
 {
 	int64_t kernels = 0, workspace = 0, live = 0, weights = 0;
-	for (int p = 0; p < package->part_count; p++) {
+	FOR (p, package->part_count) {
 		const struct lowered *lowered = package->parts[p].lowered;
 		kernels += (int64_t)lowered->kernels.count;
 		workspace = lowered->workspace_bytes > workspace ? lowered->workspace_bytes : workspace;
@@ -282,7 +282,7 @@ static void add_images(struct cli *cli, struct making *making)
 	const char *const *archs = cli->archs.count ? cli->archs.at : usual;
 	int count = cli->archs.count ? (int)cli->archs.count : (int)COUNT(usual);
 	making->images = arena_new_array(build->arena, struct image, (size_t)count + 1);
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		making->images[i].arch = archs[i];
 	making->images[count] =
 	        (struct image){ .arch = arena_copy(build->arena, archs[0], 3 + strspn(archs[0] + 3, "0123456789")),
@@ -298,7 +298,7 @@ static void add_images(struct cli *cli, struct making *making)
 	if (!making->nvrtc)
 		fail(build, EXIT_ENVIRONMENT, NULL,
 		        NVRTC_LACKS ", or name it by --nvrtc FILE; --no-compile writes sources alone");
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		nvrtc_check(build, making->nvrtc, archs[i]);
 	cli->options.judge = make_images;
 	cli->options.judge_user = making;
@@ -309,7 +309,7 @@ static void add_images(struct cli *cli, struct making *making)
 static json_t *names_json(struct arena *arena, const struct tensor *const *tensors, size_t count)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		json_array_append_new(list, json_string(text_clean(arena, tensors[i]->name)));
 	return list;
 }
@@ -317,9 +317,9 @@ static json_t *names_json(struct arena *arena, const struct tensor *const *tenso
 static json_t *readers_json(const struct making *makings, int count, const char *name)
 {
 	json_t *list = json_array();
-	for (int p = 0; p < count; p++) {
+	FOR (p, count) {
 		const struct graph *graph = makings[p].package.parts->graph;
-		for (size_t i = 0; i < graph->inputs.count; i++)
+		FOR_ALL (i, graph->inputs)
 			if (graph->inputs.at[i]->name == name)
 				json_array_append_new(list, json_integer(p));
 	}
@@ -329,7 +329,7 @@ static json_t *readers_json(const struct making *makings, int count, const char 
 static json_t *border_json(const struct making *makings, int count, int from, const struct tensor *tensor)
 {
 	json_t *dims = json_array();
-	for (int d = 0; d < tensor->rank; d++)
+	FOR (d, tensor->rank)
 		json_array_append_new(dims, json_integer(tensor->dims[d].extent));
 	return json_pack("{s:o,s:s,s:o,s:i,s:o}", "name",
 	        json_string(text_clean(tensor->graph->build->arena, tensor->name)), "type", dtypes[tensor->type].text,
@@ -340,7 +340,7 @@ static void write_parts(
         struct build *build, const struct making *makings, int count, const char *name, const char *directory)
 {
 	json_t *parts = json_array(), *tensors = json_array();
-	for (int p = 0; p < count; p++) {
+	FOR (p, count) {
 		const struct graph *graph = makings[p].package.parts->graph;
 		json_array_append_new(parts,
 		        json_pack("{s:s,s:o,s:o}", "name", makings[p].package.name, "inputs",
@@ -349,7 +349,7 @@ static void write_parts(
 		                "outputs",
 		                names_json(build->arena, (const struct tensor *const *)graph->outputs.at,
 		                        graph->outputs.count)));
-		for (size_t i = 0; i < graph->outputs.count; i++) {
+		FOR_ALL (i, graph->outputs) {
 			json_t *border = border_json(makings, count, p, graph->outputs.at[i]);
 			if (json_array_size(json_object_get(border, "to")))
 				json_array_append(tensors, border);
@@ -451,7 +451,7 @@ static void run(struct cli *cli)
 		cli->options.target = logging_target(build, cli);
 	int count = (int)cli->options.cuts.count + 1;
 	struct making *makings = arena_new_array(build->arena, struct making, (size_t)count);
-	for (int m = 0; m < count; m++) {
+	FOR (m, count) {
 		cli->options.part = m;
 		lower_all(cli, &makings[m], cuda);
 	}
@@ -460,7 +460,7 @@ static void run(struct cli *cli)
 		name = arena_copy(build->arena, name, strlen(name) - strlen("_0"));
 	const char *directory = cli->output ? cli->output : arena_printf(build->arena, "out/%s", name);
 	struct package_order *orders = arena_new_array(build->arena, struct package_order, (size_t)count);
-	for (int m = 0; m < count; m++) {
+	FOR (m, count) {
 		struct making *making = &makings[m];
 		making->directory =
 		        count == 1 ? directory : arena_printf(build->arena, "%s/%s", directory, making->package.name);
@@ -475,7 +475,7 @@ static void run(struct cli *cli)
 	if (count > 1)
 		write_parts(build, makings, count, name, directory);
 	json_t *list = json_array();
-	for (int m = 0; m < count; m++)
+	FOR (m, count)
 		report(cli, &makings[m].package, makings[m].directory, list);
 	if (cli->json)
 		cli_print_json(count == 1 ? json_incref(json_array_get(list, 0))

@@ -10,7 +10,7 @@ static const void **inputs_of(struct build *build, const struct model *model, co
 	if (data->inputs.count != program->inputs.count)
 		fail(build, EXIT_DIFFERENT, data->path, "%zu inputs, the model has %zu", data->inputs.count,
 		        program->inputs.count);
-	for (size_t i = 0; i < program->inputs.count; i++) {
+	FOR_ALL (i, program->inputs) {
 		struct array *a = &data->inputs.at[i];
 		data_fit(build, EXIT_DIFFERENT, a, model->graph->inputs.at[i]);
 		inputs[i] = a->data;
@@ -26,7 +26,7 @@ static bool check_set(struct build *build, struct cli *cli, struct engine *engin
 	const void **inputs = inputs_of(build, model, data);
 	void **outputs = arena_new_array(build->arena, void *, program->outputs.count + 1);
 	bool right = true, *random = program_random(program);
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		outputs[i] = arena_alloc(build->arena,
 		        dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i]))
 		                + 64);
@@ -38,7 +38,7 @@ static bool check_set(struct build *build, struct cli *cli, struct engine *engin
 	if (data->outputs.count + data_sizes(program) != program->outputs.count)
 		fail(build, EXIT_DIFFERENT, data->path, "%zu outputs, the model has %zu", data->outputs.count,
 		        program->outputs.count - data_sizes(program));
-	for (size_t i = 0; i < data->outputs.count; i++) {
+	FOR_ALL (i, data->outputs) {
 		const struct definition made = definition_actual(program, i, outputs);
 		const struct shown shown = definition_shown(&made);
 		bool drawn = random[program->outputs.at[i]->number];
@@ -65,13 +65,13 @@ static struct model *compiled(struct cli *cli, bool hold, void *user)
 	struct model *model = model_read(build, &cli->options); /* first: what is no tensor is not read as one */
 	data_says(model->graph);
 	struct data_sets *sets = data_read(build, cli->arguments[1], model->graph);
-	for (size_t i = 0; i < sets->all.count; i++)
+	FOR_ALL (i, sets->all)
 		data_bind(model->graph, &sets->all.at[i], i == 0);
 	data_say(model->graph, &sets->all.at[0]);
 	if (hold)
 		data_hold(model->graph, sets);
 	model_prepare(model);
-	for (size_t i = 0; i < sets->all.count; i++)
+	FOR_ALL (i, sets->all)
 		data_expect(model->graph, &sets->all.at[i]);
 	model_define(model);
 	*(struct data_sets **)user = sets;
@@ -125,7 +125,7 @@ static void run(struct cli *cli)
 	if (setjmp(mine) == 0) {
 		if (!as_double)
 			engine = engine_open(model, kind);
-		for (size_t i = 0; i < sets->all.count; i++)
+		FOR_ALL (i, sets->all)
 			right &= check_set(build, cli, engine, model, &sets->all.at[i], report);
 		if (numerics_round(&cli->options.numerics))
 			layers = compare_layers(cli, model);

@@ -22,7 +22,7 @@ json_t *compare_read(struct build *build, const char *path)
 static json_t *twin(const json_t *kernel, const json_t *others, const bool *taken, size_t *at)
 {
 	static const char *const keys[] = { "nodes", "name" };
-	for (size_t k = 0; k < COUNT(keys); k++) {
+	FOR (k, COUNT(keys)) {
 		const json_t *key = json_object_get(kernel, keys[k]);
 		for (size_t i = 0; key && i < json_array_size(others); i++)
 			if (!taken[i] && json_equal(key, json_object_get(json_array_get(others, i), keys[k])))
@@ -36,7 +36,7 @@ static json_t *pair_of(const json_t *ours, const json_t *theirs)
 	static const char *const keys[] = { "microseconds", "cycles", "flops", "bytes", "tile" };
 	json_t *pair = json_pack("{s:O?,s:O?}", "kernel", ours ? json_object_get(ours, "name") : NULL, "other",
 	        theirs ? json_object_get(theirs, "name") : NULL);
-	for (size_t k = 0; k < COUNT(keys); k++) {
+	FOR (k, COUNT(keys)) {
 		json_t *a = json_object_get(ours, keys[k]), *b = json_object_get(theirs, keys[k]);
 		if (a || b)
 			json_object_set_new(pair, keys[k], json_pack("[O?,O?]", a, b));
@@ -49,7 +49,7 @@ static json_t *sums(const json_t *ours, const json_t *theirs)
 {
 	static const char *const keys[] = { "call_microseconds", "workspace_bytes", "weights_bytes", "stack_bytes" };
 	json_t *all = json_object();
-	for (size_t k = 0; k < COUNT(keys); k++) {
+	FOR (k, COUNT(keys)) {
 		json_t *a = json_object_get(ours, keys[k]), *b = json_object_get(theirs, keys[k]);
 		if (a && b)
 			json_object_set_new(all, keys[k], json_pack("[O,O]", a, b));
@@ -100,7 +100,7 @@ void compare_print(struct build *build, const json_t *ours, const json_t *theirs
 	const json_t *pairs = json_object_get(all, "kernels"), *call = json_object_get(ours, "call_microseconds"),
 	             *other = json_object_get(theirs, "call_microseconds");
 	printf("%-32s %12s %12s %8s\n", "beside the other build", "us", "other us", "ratio");
-	for (size_t i = 0; i < json_array_size(pairs); i++)
+	FOR (i, json_array_size(pairs))
 		print_pair(build, name_of_pair(json_array_get(pairs, i)),
 		        json_object_get(json_array_get(pairs, i), "microseconds"));
 	json_t *calls = json_pack("[O?,O?]", call, other);

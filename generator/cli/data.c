@@ -43,7 +43,7 @@ struct array array_of_npy(struct build *build, const char *path, const char *nam
 /* ---- sequences and optionals ---- */
 static bool has_name(const struct npz_names *names, const char *name)
 {
-	for (size_t i = 0; i < names->count; i++)
+	FOR (i, names->count)
 		if (!strcmp(names->at[i], name))
 			return true;
 	return false;
@@ -84,7 +84,7 @@ struct array array_of_files(struct build *build, const char *path, const char *n
 
 void data_says(const struct graph *graph)
 {
-	for (size_t i = 0; i < graph->whole_inputs.count; i++)
+	FOR_ALL (i, graph->whole_inputs)
 		if (graph->whole_inputs.at[i].tensor->list)
 			fail(graph->build, EXIT_USAGE, graph->file,
 			        "--elements %.100s: what an input holds is said by its data",
@@ -120,7 +120,7 @@ static void read_list(struct build *build, const char *directory, json_t *io, co
 		        array_of_files(build, nothing ? NULL : arena_printf(build->arena, "%s/%s", directory, file),
 		                arena_copy(build->arena, name, strlen(name)), form);
 		array.atol = json_is_number(atol) ? json_number_value(atol) : -1;
-		for (size_t k = 0; k < array.count; k++)
+		FOR_ALL (k, array)
 			array.elements[k].atol = array.atol;
 		if (inputs)
 			push(build->arena, &data->inputs, array);
@@ -155,10 +155,10 @@ enum { ALIGNED = 16 }; /* of any element, and as the arena gives */
 static void array_of_strings(struct build *build, struct array *array, const struct tensor *t)
 {
 	size_t count = (size_t)tensor_elements(build, t), width = 1;
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		width = strlen(t->strings[i]) > width ? strlen(t->strings[i]) : width;
 	char *data = arena_array(build->arena, count + 1, width);
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		memcpy(data + i * width, t->strings[i], strlen(t->strings[i]));
 	array->data = data;
 	array->item = width;
@@ -179,13 +179,13 @@ static struct array array_of_tensor(struct build *build, const char *path, const
 		array_of_strings(build, &array, t);
 	else if ((uintptr_t)t->data % ALIGNED) /* in a file's bytes it stands anywhere */
 		array.data = memcpy(arena_array(build->arena, t->bytes + 1, 1), t->data, t->bytes);
-	for (int d = 0; d < t->rank; d++)
+	FOR (d, t->rank)
 		array.extents[d] = t->dims[d].extent;
 	if (t->form) {
 		array.nothing = t->list->nothing;
 		array.count = t->list->count;
 		array.elements = arena_new_array(build->arena, struct array, array.count + 1);
-		for (size_t i = 0; i < array.count; i++)
+		FOR_ALL (i, array)
 			array.elements[i] = array_of_tensor(build, path, t->list->at[i]);
 	}
 	return array;
@@ -220,11 +220,11 @@ static struct data read_proto_folder(struct build *build, const char *directory,
 static struct data read_archive(struct build *build, const char *path, const struct graph *graph)
 {
 	struct data data = { .path = path };
-	for (size_t i = 0; i < graph->inputs.count; i++)
+	FOR_ALL (i, graph->inputs)
 		if (!graph_is_size(graph, graph->inputs.at[i]))
 			push(build->arena, &data.inputs,
 			        array_of_files(build, path, graph->inputs.at[i]->name, graph->inputs.at[i]->form));
-	for (size_t i = 0; i < graph->outputs.count; i++)
+	FOR_ALL (i, graph->outputs)
 		push(build->arena, &data.outputs,
 		        array_of_files(build, path, graph->outputs.at[i]->name, graph->outputs.at[i]->form));
 	return data;
@@ -259,7 +259,7 @@ struct data_sets *data_read(struct build *build, const char *directory, const st
 static const char *array_text(struct build *build, const struct array *array)
 {
 	struct tensor shape = { .type = DTYPE_NONE, .rank = array->rank };
-	for (int d = 0; d < array->rank; d++)
+	FOR (d, array->rank)
 		shape.dims[d].extent = array->extents[d];
 	return tensor_text(build, array->type, &shape);
 }
@@ -269,7 +269,7 @@ static void pack(struct build *build, struct array *array, int bits)
 {
 	const uint8_t *from = array->data;
 	uint8_t *to = arena_array(build->arena, (array->bytes * (size_t)bits + 7) / 8 + 1, 1);
-	for (size_t i = 0; i < array->bytes; i++)
+	FOR (i, array->bytes)
 		for (size_t b = 0, at = i * (size_t)bits; b < (size_t)bits; b++)
 			to[(at + b) / 8] |= (uint8_t)((from[i] >> b & 1u) << ((at + b) % 8));
 	array->data = to;
@@ -285,7 +285,7 @@ static void fit_strings(struct build *build, struct array *array, const struct t
 	int64_t wide = input->rank > 0 ? input->dims[input->rank - 1].extent : -1;
 	if (wide >= 0 && (size_t)wide != width) {
 		char *data = arena_array(build->arena, count + 1, (size_t)wide + 1);
-		for (size_t i = 0; i < count; i++) {
+		FOR (i, count) {
 			const char *from = (const char *)array->data + i * width;
 			size_t length = string_length(from, width);
 			if (length > (size_t)wide)
@@ -356,7 +356,7 @@ void data_bind(struct graph *graph, struct data *data, bool first)
 	struct build *build = graph->build;
 	__typeof__(data->inputs) arrays = { 0 };
 	VECTOR(struct tensor *) wholes = { 0 };
-	for (size_t i = 0; i < graph->whole_inputs.count; i++)
+	FOR_ALL (i, graph->whole_inputs)
 		push(build->arena, &wholes, graph->whole_inputs.at[i].tensor);
 	for (size_t i = 0, only = !wholes.count; only && i < graph->inputs.count; i++)
 		if (!graph_is_size(graph, graph->inputs.at[i]))
@@ -377,7 +377,7 @@ void data_bind(struct graph *graph, struct data *data, bool first)
 			fail(build, EXIT_DIFFERENT, data->path, "input %zu holds %s, but the model is compiled for %s",
 			        i, holding_text(build, array->nothing, array->count),
 			        holding_text(build, input->list->nothing, input->list->count));
-		for (size_t k = 0; k < array->count; k++) {
+		FOR (k, array->count) {
 			if (first)
 				pass_bind_input(
 				        graph, input->list->at[k], array->elements[k].rank, array->elements[k].extents);
@@ -387,7 +387,7 @@ void data_bind(struct graph *graph, struct data *data, bool first)
 	for (size_t i = wholes.count; i < data->inputs.count; i++)
 		push(build->arena, &arrays, data->inputs.at[i]); /* too many: who runs the model says so */
 	data->inputs = arrays;
-	for (size_t i = 0; i < graph->sizes.count; i++)
+	FOR_ALL (i, graph->sizes)
 		push(build->arena, &data->inputs, size_of(graph, data, graph->sizes.at[i].size));
 }
 
@@ -396,7 +396,7 @@ void data_say(struct graph *graph, const struct data *data)
 	for (size_t i = 0; i < graph->outputs.count && i < data->outputs.count; i++) {
 		const struct array *array = &data->outputs.at[i];
 		struct tensor *shapes = arena_new_array(graph->build->arena, struct tensor, array->count + 1);
-		for (size_t k = 0; k < array->count; k++)
+		FOR (k, array->count)
 			for (shapes[k].rank = 0; shapes[k].rank < array->elements[k].rank; shapes[k].rank++)
 				shapes[k].dims[shapes[k].rank].extent = array->elements[k].extents[shapes[k].rank];
 		if (array->form == FORM_SEQUENCE && !graph->outputs.at[i]->said)
@@ -408,7 +408,7 @@ void data_expect(const struct graph *graph, struct data *data)
 {
 	struct build *build = graph->build;
 	__typeof__(data->outputs) arrays = { 0 };
-	for (size_t i = 0; i < data->outputs.count; i++) {
+	FOR_ALL (i, data->outputs) {
 		struct array *array = &data->outputs.at[i];
 		const struct whole *whole = i < graph->whole_outputs.count ? &graph->whole_outputs.at[i] : NULL;
 		if (!array->form) {
@@ -420,7 +420,7 @@ void data_expect(const struct graph *graph, struct data *data)
 			fail(build, EXIT_DIFFERENT, data->path, "output %.60s should hold %s, it holds %s",
 			        whole ? whole->name : array->name, holding_text(build, array->nothing, array->count),
 			        holding_text(build, !list || list->nothing, list ? list->count : 0));
-		for (size_t k = 0; k < array->count; k++)
+		FOR (k, array->count)
 			push(build->arena, &arrays, array->elements[k]);
 	}
 	data->outputs = arrays;
@@ -480,10 +480,10 @@ struct model *data_compile(struct cli *cli, struct model *(*compiled)(struct cli
 json_t *data_held_json(const struct graph *graph)
 {
 	json_t *values = json_object();
-	for (size_t i = 0; i < graph->fixed.count; i++) {
+	FOR_ALL (i, graph->fixed) {
 		const struct tensor *value = graph->fixed.at[i].value;
 		json_t *list = json_array();
-		for (int64_t k = 0; k < tensor_elements(graph->build, value); k++)
+		FOR (k, tensor_elements(graph->build, value))
 			json_array_append_new(list, json_integer(tensor_int(value, (size_t)k)));
 		json_object_set_new(values, text_clean(graph->build->arena, graph->fixed.at[i].input->name), list);
 	}
@@ -492,10 +492,10 @@ json_t *data_held_json(const struct graph *graph)
 
 void data_held_print(const struct graph *graph)
 {
-	for (size_t i = 0; i < graph->fixed.count; i++) {
+	FOR_ALL (i, graph->fixed) {
 		const struct tensor *value = graph->fixed.at[i].value;
 		printf("compiled for %s =", text_clean(graph->build->arena, graph->fixed.at[i].input->name));
-		for (int64_t k = 0; k < tensor_elements(graph->build, value); k++)
+		FOR (k, tensor_elements(graph->build, value))
 			printf("%s%lld", k ? "," : " ", (long long)tensor_int(value, (size_t)k));
 		printf("\n");
 	}
@@ -506,7 +506,7 @@ unsigned data_packed(const void *data, int64_t i, int bits)
 {
 	const uint8_t *at = data;
 	unsigned value = 0;
-	for (int b = 0; b < bits; b++)
+	FOR (b, bits)
 		value |= (unsigned)(at[(i * bits + b) / 8] >> ((i * bits + b) % 8) & 1) << b;
 	return value;
 }
@@ -608,7 +608,7 @@ static bool same_kind(
 size_t data_sizes(const struct program *program)
 {
 	size_t count = 0;
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		count += program->outputs.at[i]->sizes != NULL;
 	return count;
 }
@@ -623,7 +623,7 @@ struct comparison data_compare_drawn(
 	(void)backend;
 	if (!same_kind(build, want, &shown, count, &c) || !count)
 		return c;
-	for (int64_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		double y = data_element(want->type, want->data, i);
 		sum += y, square += y * y, own += data_element(shown.type, got, i);
 		low = fmin(low, y), high = fmax(high, y);
@@ -656,7 +656,7 @@ static struct comparison compare_strings(
 	if (!same)
 		return (struct comparison){ .why = "its shape differs from the reference's" };
 	size_t width = (size_t)shown->extents[want->rank], count = want->item ? want->bytes / want->item : 0;
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		const char *a = (const char *)want->data + i * want->item, *b = got + i * width;
 		size_t length = string_length(a, want->item);
 		if (length != string_length(b, width) || memcmp(a, b, length))
@@ -686,13 +686,13 @@ struct comparison data_compare(
 	}
 	double largest = 0;
 	count *= complex ? 2 : 1;
-	for (int64_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		double y = fabs(data_element(want->type, want->data, i));
 		if (isfinite(y) && y > largest)
 			largest = y;
 	}
 	double flat = (want->type == DTYPE_F16 ? 1e-2 : 1e-4) * largest + (largest >= 1e-3 ? 1e-6 : 0);
-	for (int64_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		double y = data_element(want->type, want->data, i), x = data_element(shown.type, got, i),
 		       d = fabs(x - y);
 		double allowed = backend

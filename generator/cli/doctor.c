@@ -111,7 +111,7 @@ static void look_for_programs(struct findings *f)
 		{ "ar", "static libraries", "binutils", true },
 		{ "c++", "--target cuda-emulated", "g++", false },
 	};
-	for (size_t i = 0; i < COUNT(programs); i++) {
+	FOR (i, COUNT(programs)) {
 		const char *version = version_of(f->build, programs[i].program);
 		add(f,
 		        (struct finding){ programs[i].program, version ? version : "not there", version != NULL,
@@ -220,7 +220,7 @@ static void look_for_cuda(struct findings *f)
 /* ---- telling ---- */
 static void print_text(const struct findings *f)
 {
-	for (size_t i = 0; i < f->all.count; i++) {
+	FOR_ALL (i, f->all) {
 		const struct finding *one = &f->all.at[i];
 		printf("%-9s %-18s %s", one->there ? "ok" : one->needed ? "MISSING" : "missing", one->what, one->found);
 		if (!one->there)
@@ -233,7 +233,7 @@ static void print_text(const struct findings *f)
 static void print_json(const struct findings *f)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < f->all.count; i++) {
+	FOR_ALL (i, f->all) {
 		const struct finding *one = &f->all.at[i];
 		json_t *report = json_pack("{s:s,s:b,s:b,s:s,s:s}", "what", one->what, "there", one->there, "needed",
 		        one->needed, "found", one->found, "use", one->use);
@@ -263,7 +263,7 @@ static void run(struct cli *cli)
 		printf("ingot %s, native: %s\n", INGOT_VERSION, target_native()->name);
 		print_text(&f);
 	}
-	for (size_t i = 0; i < f.all.count; i++)
+	FOR_ALL (i, f.all)
 		if (f.all.at[i].needed && !f.all.at[i].there)
 			cli->build->code = EXIT_ENVIRONMENT;
 }

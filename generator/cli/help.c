@@ -23,7 +23,7 @@ void help_program(FILE *to)
 	for (int i = 0; commands[i]; i++)
 		fprintf(to, "  %-8s %-20s %s\n", commands[i]->name, commands[i]->arguments, commands[i]->summary);
 	fprintf(to, "\n`ingot help COMMAND` tells more.  Exit codes:");
-	for (size_t i = 0; i < COUNT(exit_codes); i++)
+	FOR (i, COUNT(exit_codes))
 		fprintf(to, "%s%d %s", i ? ", " : " ", exit_codes[i].code, exit_codes[i].text);
 	fprintf(to, ".\n");
 }
@@ -40,7 +40,7 @@ void help_command(const struct command *command, FILE *to)
 {
 	fprintf(to, "usage: ingot %s %s%s[OPTIONS]\n%s.\n\n", command->name, command->arguments,
 	        *command->arguments ? " " : "", command->summary);
-	for (int i = 0; i < option_row_count; i++) {
+	FOR (i, option_row_count) {
 		const struct option_row *row = &option_rows[i];
 		char left[60];
 		if (!(row->commands & command->bit))
@@ -71,7 +71,7 @@ static json_t *option_json(const struct option_row *row, const struct command *c
 static json_t *command_json(const struct command *command)
 {
 	json_t *options = json_array();
-	for (int i = 0; i < option_row_count; i++)
+	FOR (i, option_row_count)
 		if (option_rows[i].commands & command->bit)
 			json_array_append_new(options, option_json(&option_rows[i], command));
 	return json_pack("{s:s,s:s,s:s,s:s,s:o}", "name", command->name, "arguments", command->arguments, "summary",
@@ -85,7 +85,7 @@ static void print_json(const struct command *only, FILE *to)
 	for (int i = 0; commands[i]; i++)
 		if (!only || only == commands[i])
 			json_array_append_new(list, command_json(commands[i]));
-	for (size_t i = 0; i < COUNT(exit_codes); i++)
+	FOR (i, COUNT(exit_codes))
 		json_array_append_new(
 		        codes, json_pack("{s:i,s:s}", "code", exit_codes[i].code, "text", exit_codes[i].text));
 	json_t *all = json_pack("{s:s,s:s,s:o,s:o}", "version", INGOT_VERSION, "purpose", purpose, "commands", list,

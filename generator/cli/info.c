@@ -45,7 +45,7 @@ static void walk(struct info *info, const struct graph *graph, void (*visit)(str
 {
 	visit(info, graph);
 	for (size_t i = 0; i < graph->nodes.count; i++)
-		for (int k = 0; k < graph->nodes.at[i]->attribute_count; k++) {
+		FOR (k, graph->nodes.at[i]->attribute_count) {
 			const struct attribute *a = &graph->nodes.at[i]->attributes[k];
 			if (a->kind == ATTRIBUTE_GRAPH)
 				walk(info, a->g, visit);
@@ -56,14 +56,14 @@ static void walk(struct info *info, const struct graph *graph, void (*visit)(str
 
 static void count_nodes(struct info *info, const struct graph *graph)
 {
-	for (size_t i = 0; i < graph->nodes.count; i++)
+	FOR_ALL (i, graph->nodes)
 		count_node(info, graph->nodes.at[i]);
 }
 
 /* What was learnt: constants of every type but those of shapes and indices, int64 and bool. */
 static void count_parameters(struct info *info, const struct graph *graph)
 {
-	for (size_t i = 0; i < graph->tensors.count; i++) {
+	FOR_ALL (i, graph->tensors) {
 		const struct tensor *tensor = graph->tensors.at[i];
 		if (!tensor->data || tensor->type == DTYPE_I64 || tensor->type == DTYPE_BOOL
 		        || tensor->type == DTYPE_STRING)
@@ -75,10 +75,10 @@ static void count_parameters(struct info *info, const struct graph *graph)
 
 static bool is_bound(const struct graph *graph)
 {
-	for (size_t i = 0; i < graph->inputs.count; i++) {
+	FOR_ALL (i, graph->inputs) {
 		if (graph->inputs.at[i]->form || graph->inputs.at[i]->rank < 0)
 			return false;
-		for (int d = 0; d < graph->inputs.at[i]->rank; d++)
+		FOR (d, graph->inputs.at[i]->rank)
 			if (graph->inputs.at[i]->dims[d].extent < 0)
 				return false;
 	}
@@ -96,7 +96,7 @@ static void try_stages(struct info *info, struct graph *graph)
 			model_prepare(info->model);
 			const struct program *program = define_graph(graph);
 			info->multiply_adds = 0;
-			for (size_t i = 0; i < program->all.count; i++) {
+			FOR_ALL (i, program->all) {
 				const struct definition *d = program->all.at[i];
 				if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products)
 					info->multiply_adds +=
@@ -134,7 +134,7 @@ static int by_count(const void *a, const void *b)
 static json_t *dims_json(const struct tensor *tensor)
 {
 	json_t *dims = json_array();
-	for (int d = 0; d < tensor->rank; d++) {
+	FOR (d, tensor->rank) {
 		const struct dim *dim = &tensor->dims[d];
 		const char *symbol = dim->symbol ? text_clean(tensor->graph->build->arena, dim->symbol) : NULL;
 		json_array_append_new(dims,
@@ -148,7 +148,7 @@ static json_t *dims_json(const struct tensor *tensor)
 static json_t *tensors_json(struct tensor *const *tensors, size_t count)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		const struct tensor told = tensor_told(tensors[i]);
 		json_array_append_new(list,
 		        json_pack("{s:s,s:s,s:o}", "name", text_clean(told.graph->build->arena, told.name), "type",
@@ -163,7 +163,7 @@ static json_t *ops_json(const struct info *info)
 {
 	struct arena *arena = info->cli->build->arena;
 	json_t *list = json_array();
-	for (size_t i = 0; i < info->ops.count; i++) {
+	FOR_ALL (i, info->ops) {
 		const struct op_count *op = &info->ops.at[i];
 		json_array_append_new(list,
 		        json_pack("{s:s,s:s,s:i,s:I,s:b}", "name", text_clean(arena, op->name), "domain",
@@ -176,7 +176,7 @@ static json_t *ops_json(const struct info *info)
 static json_t *info_json(const struct info *info, const struct graph *graph)
 {
 	json_t *opsets = json_object();
-	for (size_t i = 0; i < graph->opsets.count; i++)
+	FOR_ALL (i, graph->opsets)
 		json_object_set_new(opsets, text_clean(info->cli->build->arena, domain_of(graph->opsets.at[i].domain)),
 		        json_integer(graph->opsets.at[i].version));
 	json_t *all = json_pack("{s:s,s:s,s:I,s:o,s:o,s:o,s:I,s:I,s:o,s:b}", "model",
@@ -187,7 +187,7 @@ static json_t *info_json(const struct info *info, const struct graph *graph)
 	        "parameter_bytes", (json_int_t)info->parameter_bytes, "ops", ops_json(info), "supported",
 	        !info->unknown && !info->refused);
 	json_t *external = json_array();
-	for (size_t i = 0; i < graph->external.count; i++)
+	FOR_ALL (i, graph->external)
 		json_array_append_new(
 		        external, json_string(text_clean(info->cli->build->arena, graph->external.at[i])));
 	json_object_set_new(all, "external_data", external);
@@ -204,7 +204,7 @@ static const char *grouped(struct arena *arena, double number)
 	const char *digits = arena_printf(arena, "%.0f", number);
 	size_t count = strlen(digits), n = 0;
 	char *made = arena_alloc(arena, count * 2 + 1);
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		if (i && (count - i) % 3 == 0)
 			made[n++] = ',';
 		made[n++] = digits[i];
@@ -214,7 +214,7 @@ static const char *grouped(struct arena *arena, double number)
 
 static void print_tensors(struct build *build, const char *word, struct tensor *const *tensors, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		const struct tensor told = tensor_told(tensors[i]);
 		printf("%-14s %s %s", i ? "" : word, text_clean(build->arena, name_text(build, told.name)),
 		        text_clean(build->arena, type_of_tensor(build, &told)));
@@ -228,10 +228,10 @@ static void print_text(const struct info *info, struct graph *graph)
 {
 	struct build *build = info->cli->build;
 	printf("%-14s %s: IR version %" PRId64, "model", text_clean(build->arena, graph->file), graph->ir_version);
-	for (size_t i = 0; i < graph->opsets.count; i++)
+	FOR_ALL (i, graph->opsets)
 		printf(", %s %" PRId64, domain_of(graph->opsets.at[i].domain), graph->opsets.at[i].version);
 	printf("%s%s\n", *graph->producer ? ", by " : "", graph->producer);
-	for (size_t i = 0; i < graph->external.count; i++)
+	FOR_ALL (i, graph->external)
 		printf("%-14s %s\n", i ? "" : "external data", text_clean(build->arena, graph->external.at[i]));
 	print_tensors(build, "inputs", graph->inputs.at, graph->inputs.count);
 	print_tensors(build, "outputs", graph->outputs.at, graph->outputs.count);
@@ -242,7 +242,7 @@ static void print_text(const struct info *info, struct graph *graph)
 	        grouped(build->arena, (double)info->parameter_bytes));
 	if (info->multiply_adds >= 0)
 		printf("%-14s %s\n", "multiply-adds", grouped(build->arena, info->multiply_adds));
-	for (size_t i = 0; i < info->ops.count; i++) {
+	FOR_ALL (i, info->ops) {
 		const struct op_count *op = &info->ops.at[i];
 		const char *name = arena_printf(build->arena, "%s%s%s", op->domain, *op->domain ? "." : "", op->name);
 		printf("%-14s %zu %s%s\n", i ? "" : "ops", op->count, text_clean(build->arena, name),
@@ -258,7 +258,7 @@ static const char *verdict(const struct info *info, struct graph *graph)
 	struct arena *arena = info->cli->build->arena;
 	size_t missing = 0;
 	const char *unbound = unbound_dims(graph);
-	for (size_t i = 0; i < info->ops.count; i++)
+	FOR_ALL (i, info->ops)
 		missing += !info->ops.at[i].known;
 	if (missing)
 		return arena_printf(

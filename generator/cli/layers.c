@@ -26,13 +26,13 @@ static bool is_layer(const struct definition *d)
 static const void **computed(struct program *program, const struct layer *layers, size_t count, const void **inputs)
 {
 	size_t outputs = program->outputs.count;
-	for (size_t l = 0; l < count; l++)
-		for (size_t i = 0; i < program->all.count; i++)
+	FOR (l, count)
+		FOR_ALL (i, program->all)
 			if (!strcmp(program->all.at[i]->name, layers[l].name))
 				push(program->arena, &program->outputs, program->all.at[i]);
 	assert(program->outputs.count == outputs + count);
 	void **made = arena_new_array(program->arena, void *, program->outputs.count + 1);
-	for (size_t i = 0; i < program->outputs.count; i++) {
+	FOR_ALL (i, program->outputs) {
 		const struct definition *d = program->outputs.at[i];
 		made[i] = arena_alloc(program->arena, dtype_bytes(d->type, (size_t)definition_elements(d)) + 64);
 	}
@@ -51,7 +51,7 @@ static double number_at(enum dtype type, const void *data, int64_t i)
 static double error_of(enum dtype type, const void *got, const void *right, int64_t count)
 {
 	double worst = 0, most = 0;
-	for (int64_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		double x = number_at(type, got, i), y = number_at(type, right, i);
 		if (x == y || (isnan(x) && isnan(y)))
 			continue;
@@ -60,7 +60,7 @@ static double error_of(enum dtype type, const void *got, const void *right, int6
 		if (!isfinite(worst))
 			return NAN;
 	}
-	for (int64_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		double y = fabs(number_at(type, right, i));
 		most = isfinite(y) && y > most ? y : most;
 	}
@@ -77,7 +77,7 @@ static int by_error(const void *a, const void *b)
 /* What is of one type in both programs can be compared. */
 static bool has_twin(const struct program *program, const struct definition *d)
 {
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		if (program->all.at[i]->source == SOURCE_COMPUTED && !strcmp(program->all.at[i]->name, d->name))
 			return program->all.at[i]->type == d->type
 			        && definition_elements(program->all.at[i]) == definition_elements(d);
@@ -87,20 +87,20 @@ static bool has_twin(const struct program *program, const struct definition *d)
 json_t *layers_compare(struct build *build, struct program *rounded, struct program *strict, const void **inputs)
 {
 	VECTOR(struct layer) layers = { 0 };
-	for (size_t i = 0; i < strict->all.count; i++)
+	FOR_ALL (i, strict->all)
 		if (is_layer(strict->all.at[i]) && has_twin(rounded, strict->all.at[i]))
 			push(build->arena, &layers,
 			        (struct layer){ strict->all.at[i]->name, strict->all.at[i]->type,
 			                definition_elements(strict->all.at[i]), 0 });
 	const void **right = computed(strict, layers.at, layers.count, inputs),
 	           **got = computed(rounded, layers.at, layers.count, inputs);
-	for (size_t l = 0; l < layers.count; l++) {
+	FOR_ALL (l, layers) {
 		layers.at[l].error = error_of(layers.at[l].type, got[l], right[l], layers.at[l].count);
 	}
 	if (layers.count)
 		qsort(layers.at, layers.count, sizeof *layers.at, by_error);
 	json_t *list = json_array();
-	for (size_t l = 0; l < layers.count; l++) {
+	FOR_ALL (l, layers) {
 		double error = layers.at[l].error;
 		json_array_append_new(list,
 		        json_pack("{s:s,s:o}", "layer", layers.at[l].name, "error",

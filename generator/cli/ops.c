@@ -59,11 +59,11 @@ static bool is_own_called(const struct own_operator *own, const char *word)
 
 static void check_words(struct cli *cli, const struct own_operator *own, size_t own_count)
 {
-	for (int a = 0; a < cli->argument_count; a++) {
+	FOR (a, cli->argument_count) {
 		bool known = false;
-		for (size_t i = 0; i < own_count; i++)
+		FOR (i, own_count)
 			known |= is_own_called(&own[i], cli->arguments[a]);
-		for (int i = 0; i < op_count; i++)
+		FOR (i, op_count)
 			known |= is_called(&ops[i], cli->arguments[a]);
 		if (!known)
 			fail(cli->build, EXIT_USAGE, NULL, "no operator %s is there%s", cli->arguments[a],
@@ -73,7 +73,7 @@ static void check_words(struct cli *cli, const struct own_operator *own, size_t 
 
 static bool is_asked(const struct cli *cli, const struct op *op)
 {
-	for (int a = 0; a < cli->argument_count; a++)
+	FOR (a, cli->argument_count)
 		if (is_called(op, cli->arguments[a]))
 			return true;
 	return !cli->argument_count;
@@ -82,7 +82,7 @@ static bool is_asked(const struct cli *cli, const struct op *op)
 static void list_own(const struct cli *cli, const struct own_operator *own, json_t *list)
 {
 	bool asked = !cli->argument_count;
-	for (int a = 0; a < cli->argument_count; a++)
+	FOR (a, cli->argument_count)
 		asked |= is_own_called(own, cli->arguments[a]);
 	if (!asked)
 		return;
@@ -99,9 +99,9 @@ static void run(struct cli *cli)
 	const struct own_operator *own = templates_operators(cli->build, cli->options.templates, &own_count);
 	check_words(cli, own, own_count);
 	json_t *list = json_array();
-	for (size_t i = 0; i < own_count; i++)
+	FOR (i, own_count)
 		list_own(cli, &own[i], list);
-	for (int i = 0; i < op_count; i++) {
+	FOR (i, op_count) {
 		if (!is_asked(cli, &ops[i]))
 			continue;
 		const char *domain = *ops[i].domain ? ops[i].domain : "ai.onnx";

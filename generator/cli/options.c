@@ -77,7 +77,7 @@ static void add_pair(struct cli *cli, const struct option_row *row, const char *
 {
 	bound_files *list = member(cli, row);
 	struct bound_file pair = pair_of(cli, row, value);
-	for (size_t i = 0; i < list->count; i++)
+	FOR (i, list->count)
 		if (list->at[i].name && !strcmp(list->at[i].name, pair.name))
 			fail(cli->build, EXIT_USAGE, NULL, "--%s %s is given twice, with %s and %s", row->name,
 			        pair.name, list->at[i].path, pair.path);
@@ -87,7 +87,7 @@ static void add_pair(struct cli *cli, const struct option_row *row, const char *
 static void add_state(struct cli *cli, const struct option_row *row, const char *value)
 {
 	struct bound_file pair = pair_of(cli, row, value);
-	for (size_t i = 0; i < cli->options.states.count; i++)
+	FOR_ALL (i, cli->options.states)
 		if (!strcmp(cli->options.states.at[i].input, pair.name))
 			fail(cli->build, EXIT_USAGE, NULL, "--%s %s is given twice, with %s and %s", row->name,
 			        pair.name, cli->options.states.at[i].output, pair.path);
@@ -159,10 +159,10 @@ static void check_pool(struct cli *cli, const struct option_row *row, const char
 	if (strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789") != strlen(name) || isdigit((unsigned char)*name))
 		wrong(cli, row, name, "is no name of a pool: small letters, then digits");
 	emit_name_check(cli->build, name);
-	for (size_t i = 0; i < COUNT(taken); i++)
+	FOR (i, COUNT(taken))
 		if (!strcmp(taken[i], name))
 			wrong(cli, row, name, "is a word of the library's header: another name");
-	for (size_t i = 0; i < cli->options.memories.count; i++)
+	FOR_ALL (i, cli->options.memories)
 		if (!strcmp(cli->options.memories.at[i].name, name))
 			wrong(cli, row, name, "is given twice");
 }
@@ -213,8 +213,8 @@ static void set_cflags(struct cli *cli, const struct option_row *row, const char
 		"-ffp-contract=on", "-mfpmath=387", "-fsingle-precision-constant", "-fshort-double" };
 	const char *words[CC_WORDS_MOST];
 	int count = cc_words(cli->build, value, words);
-	for (int i = 0; i < count; i++)
-		for (size_t k = 0; k < COUNT(bad); k++)
+	FOR (i, count)
+		FOR (k, COUNT(bad))
 			if (!strcmp(words[i], bad[k]))
 				fail(cli->build, EXIT_USAGE, NULL,
 				        "--cflags: %s changes the numbers, which are the same on every target", bad[k]);
@@ -226,7 +226,7 @@ static void sort_cpus(struct cli *cli, const struct option_row *row, const char 
 {
 	struct build *build = cli->build;
 	VECTOR(const struct target *) asked = { 0 };
-	for (size_t c = 0; c < cli->cpus.count; c++) {
+	FOR_ALL (c, cli->cpus) {
 		const struct target *target = cli->cpus.at[c];
 		if (cli->command->bit != IN_BUILD)
 			wrong(cli, row, value, "names several CPUs, which only a library that is built can have");
@@ -235,7 +235,7 @@ static void sort_cpus(struct cli *cli, const struct option_row *row, const char 
 			        "--cpu %s: one library takes x86-64-v4, x86-64-v3 and generic, and %s is of another "
 			        "kind",
 			        value, target->name);
-		for (size_t i = 0; i < asked.count; i++)
+		FOR_ALL (i, asked)
 			if (!strcmp(asked.at[i]->name, target->name) && !strcmp(asked.at[i]->needs, target->needs))
 				fail(build, EXIT_USAGE, NULL, "--cpu %s: %s is there twice", value, target->name);
 		push(build->arena, &asked, target);
@@ -248,7 +248,7 @@ static void sort_cpus(struct cli *cli, const struct option_row *row, const char 
 			asked.at[k - 1] = more;
 		}
 	for (int t = 0; target_at(t); t++)
-		for (size_t i = 0; i < asked.count; i++)
+		FOR_ALL (i, asked)
 			if (!strcmp(asked.at[i]->name, target_at(t)->name))
 				push(build->arena, &cli->cpus, asked.at[i]);
 }
@@ -420,7 +420,7 @@ static void set_newline(struct cli *cli, const struct option_row *row, const cha
 {
 	static const char *const forms[][2] = { { "\\n", "\n" }, { "\\r\\n", "\r\n" }, { "\\r", "\r" }, { "\n", "\n" },
 		{ "\r\n", "\r\n" }, { "\r", "\r" } };
-	for (size_t i = 0; i < COUNT(forms); i++)
+	FOR (i, COUNT(forms))
 		if (!strcmp(value, forms[i][0])) {
 			cli->render.newline = forms[i][1];
 			return;

@@ -25,7 +25,7 @@ const struct command *command_find(struct build *build, const char *name)
 static NORETURN void no_option(struct cli *cli, const char *word)
 {
 	struct choices choices = choices_for(cli->build, arena_copy(cli->build->arena, word, strcspn(word, "=")));
-	for (int i = 0; i < option_row_count; i++)
+	FOR (i, option_row_count)
 		if (takes(cli->command, &option_rows[i]))
 			choices_add(&choices, arena_printf(cli->build->arena, "--%s", option_rows[i].name));
 	fail(cli->build, EXIT_USAGE, NULL, "no option %.200s%s", choices.nearest.name, choices_text(&choices));
@@ -69,7 +69,7 @@ static void read_options(struct cli *cli, int argc, char **argv)
 	char *shorts = arena_alloc(cli->build->arena, (size_t)option_row_count * 2 + 2), *end = shorts;
 	int n = 0, code;
 	*end++ = ':';
-	for (int i = 0; i < option_row_count; i++) {
+	FOR (i, option_row_count) {
 		const struct option_row *row = &option_rows[i];
 		if (!takes(cli->command, row))
 			continue;
@@ -181,7 +181,7 @@ static void list_others(struct cli *cli, struct target *target)
 	if (cli->archs.count < 2 || (cli->profile && !strcmp(cli->profile, "managed")))
 		fail(cli->build, EXIT_USAGE, NULL,
 		        "--tile each goes with several architectures in --arch, without --profile managed");
-	for (size_t i = 0; i < cli->archs.count; i++) {
+	FOR_ALL (i, cli->archs) {
 		const struct gpu_facts *gpu = target_of_arch(cli, i)->gpu;
 		if (gpu != target->gpu && !(target->other_count && others[target->other_count - 1] == gpu))
 			others[target->other_count++] = gpu;
@@ -252,7 +252,7 @@ void cli_print_json(json_t *report, FILE *to)
 static void tell_warning(struct build *build, const char *message)
 {
 	struct cli *cli = build->user;
-	for (size_t i = 0; i < cli->warnings.count; i++)
+	FOR_ALL (i, cli->warnings)
 		if (!strcmp(cli->warnings.at[i], message))
 			return;
 	push(build->arena, &cli->warnings, arena_copy(build->arena, message, strlen(message)));

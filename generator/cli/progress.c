@@ -135,7 +135,7 @@ static void catch_signals(void)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 	struct sigaction old, action = { .sa_handler = on_signal }; /* calls that wait are interrupted */
-	for (size_t i = 0; i < COUNT(numbers); i++)
+	FOR (i, COUNT(numbers))
 		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == SIG_DFL)
 			sigaction(numbers[i], &action, NULL);
 	action.sa_handler = on_alarm;

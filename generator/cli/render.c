@@ -30,7 +30,7 @@ static bool load(void *user, struct build *build, const char *name, struct mappe
 		*source = file_map(build, name);
 		return true;
 	}
-	for (size_t i = 0; i < paths->at.count; i++) {
+	FOR_ALL (i, paths->at) {
 		const char *path = inside(paths->arena, paths->at.at[i], name);
 		if (path && !stat(path, &status) && S_ISREG(status.st_mode)) {
 			*source = file_map(build, path);
@@ -99,7 +99,7 @@ static void run(struct cli *cli)
 	struct request *const asked = &request;
 	jmp_buf *out = build->out, mine;
 	request.paths.arena = build->arena;
-	for (size_t i = 0; i < cli->paths.count; i++)
+	FOR_ALL (i, cli->paths)
 		push(build->arena, &request.paths.at, cli->paths.at[i]);
 	if (cli->output && !*cli->output)
 		fail(build, EXIT_USAGE, NULL, "-o needs the name of a file");

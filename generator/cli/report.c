@@ -43,7 +43,7 @@ static json_t *compiled_json(const struct cli *cli)
 	static const char *const kept[][2] = { { "cpu", "cpu" }, { "weights_bytes", "weights" },
 		{ "workspace_bytes", "workspace" }, { "code_bytes", "code" }, { "stack_bytes", "stack" },
 		{ "flash_bytes", "flash" }, { "ram_bytes", "ram" }, { "parts", "kernels" } };
-	for (size_t i = 0; i < COUNT(kept); i++)
+	FOR (i, COUNT(kept))
 		if (json_object_get(made, kept[i][1]))
 			json_object_set(row, kept[i][0], json_object_get(made, kept[i][1]));
 	json_object_set_new(
@@ -94,7 +94,7 @@ static bool rounds(const struct model *model) { return numerics_round(&model->op
 
 static bool is_quantised(const struct program *program)
 {
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		if (program->all.at[i]->products && dtypes[program->all.at[i]->type].class != CLASS_FLOAT)
 			return true;
 	return false;

@@ -65,9 +65,9 @@ static json_t *nodes_json(struct facts *facts, const struct kernel *kernel)
 {
 	const struct program *program = facts->model->program;
 	struct walk walk = { facts, kernel, json_array() };
-	for (size_t m = 0; m < kernel->members.count; m++) {
+	FOR_ALL (m, kernel->members) {
 		const struct definition *member = kernel->members.at[m];
-		for (size_t i = 0; i < program->all.count; i++)
+		FOR_ALL (i, program->all)
 			if (!strcmp(program->all.at[i]->name, member->name))
 				definition_loads(program->all.at[i], walk_load, &walk);
 		json_array_append_new(walk.list, node_json(facts, member));
@@ -78,7 +78,7 @@ static json_t *nodes_json(struct facts *facts, const struct kernel *kernel)
 static json_t *params_json(const struct facts *facts, const struct kernel *kernel, bool written)
 {
 	json_t *list = json_array();
-	for (size_t p = 0; p < kernel->params.count; p++)
+	FOR_ALL (p, kernel->params)
 		if (kernel->params.at[p].written == written)
 			json_array_append_new(list, json_string(clean(facts, kernel->params.at[p].of->name)));
 	return list;
@@ -98,7 +98,7 @@ static json_t *kernel_json(struct facts *facts, const struct kernel *kernel)
 {
 	const struct work work = kernel_work(facts->model->lowered, kernel);
 	json_t *nodes = json_array();
-	for (size_t m = 0; m < kernel->members.count; m++)
+	FOR_ALL (m, kernel->members)
 		json_array_append_new(nodes, json_string(clean(facts, kernel->members.at[m]->name)));
 	const struct node *node = kernel->root->node;
 	return json_pack("{s:s,s:o,s:s,s:o,s:s,s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:o,s:o,s:o}", "name", kernel->name, "nodes",
@@ -115,20 +115,20 @@ static json_t *graph_json(const struct facts *facts)
 {
 	const struct graph *graph = facts->model->graph;
 	json_t *list = json_array(), *of = json_object();
-	for (size_t k = 0; k < json_array_size(facts->kernels); k++) {
+	FOR (k, json_array_size(facts->kernels)) {
 		const json_t *kernel = json_array_get(facts->kernels, k),
 		             *computes = json_object_get(kernel, "computes");
-		for (size_t i = 0; i < json_array_size(computes); i++) {
+		FOR (i, json_array_size(computes)) {
 			const char *tensor = json_string_value(json_object_get(json_array_get(computes, i), "tensor"));
 			if (!json_object_get(of, tensor))
 				json_object_set_new(of, tensor, json_array());
 			json_array_append(json_object_get(of, tensor), json_object_get(kernel, "name"));
 		}
 	}
-	for (size_t i = 0; i < graph->nodes.count; i++) {
+	FOR_ALL (i, graph->nodes) {
 		const struct node *node = graph->nodes.at[i];
 		json_t *outs = json_array(), *kernels = json_array();
-		for (int o = 0; o < node->outs; o++)
+		FOR (o, node->outs)
 			if (node->out[o]) {
 				const char *tensor = clean(facts, node->out[o]->name);
 				json_array_append_new(outs, json_string(tensor));
@@ -157,7 +157,7 @@ static json_t *dims_json(const struct definition *d)
 {
 	const struct shown shown = definition_shown(d);
 	json_t *dims = json_array();
-	for (int v = 0; v < shown.rank; v++)
+	FOR (v, shown.rank)
 		json_array_append_new(dims, json_integer((json_int_t)shown.extents[v]));
 	return dims;
 }
@@ -180,7 +180,7 @@ static json_t *tensors_json(const struct facts *facts)
 {
 	const struct program *program = facts->model->lowered->program;
 	json_t *list = json_array();
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		if (scheduled(program->all.at[i])->mode != MODE_VIRTUAL
 		        && (program->all.at[i]->source != SOURCE_CONSTANT
 		                || scheduled(program->all.at[i])->offset >= 0))
@@ -192,7 +192,7 @@ static json_t *ends_json(const struct facts *facts, bool inputs)
 {
 	const struct program *program = facts->model->lowered->program;
 	json_t *list = json_array();
-	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
+	FOR (i, (inputs ? program->inputs.count : program->outputs.count)) {
 		const struct definition *d = inputs ? program->inputs.at[i] : program->outputs.at[i];
 		json_t *one = tensor_json(facts, d);
 		json_object_set_new(one, "name",
@@ -224,8 +224,8 @@ static json_t *edges_json(const struct facts *facts)
 	VECTOR(struct edge) edges = { 0 };
 	VECTOR(int) ends = { 0 }; /* by lane: the last row that it is taken to */
 	json_t *list = json_array();
-	for (size_t k = 0; k < lowered->kernels.count; k++)
-		for (size_t p = 0; p < lowered->kernels.at[k]->params.count; p++) {
+	FOR_ALL (k, lowered->kernels)
+		FOR_ALL (p, lowered->kernels.at[k]->params) {
 			const struct param *param = &lowered->kernels.at[k]->params.at[p];
 			size_t e = 0;
 			if (param->written || param->of->source == SOURCE_CONSTANT)
@@ -240,7 +240,7 @@ static json_t *edges_json(const struct facts *facts)
 		}
 	push(facts->arena, &ends, 0);
 	for (int row = -1; row < (int)lowered->kernels.count; row++)
-		for (size_t e = 0; e < edges.count; e++) {
+		FOR_ALL (e, edges) {
 			struct edge *edge = &edges.at[e];
 			if (edge->from != row)
 				continue;
@@ -263,11 +263,11 @@ static json_t *weights_json(const struct facts *facts)
 {
 	const struct lowered *lowered = facts->model->lowered;
 	json_t *list = json_array();
-	for (size_t i = 0; i < lowered->constants.count; i++) {
+	FOR_ALL (i, lowered->constants) {
 		const struct definition *d = lowered->constants.at[i].of;
 		json_t *readers = json_array();
-		for (size_t k = 0; k < lowered->kernels.count; k++)
-			for (size_t p = 0; p < lowered->kernels.at[k]->params.count; p++)
+		FOR_ALL (k, lowered->kernels)
+			FOR_ALL (p, lowered->kernels.at[k]->params)
 				if (lowered->kernels.at[k]->params.at[p].of == d)
 					json_array_append_new(readers, json_string(lowered->kernels.at[k]->name));
 		json_array_append_new(list,
@@ -281,7 +281,7 @@ static json_t *weights_json(const struct facts *facts)
 static json_t *slabs_json(const struct lowered *lowered)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < lowered->workspace_pools.count; i++)
+	FOR_ALL (i, lowered->workspace_pools)
 		json_array_append_new(list,
 		        json_pack("{s:s,s:I,s:I}", "name",
 		                lowered_has_memories(lowered) ? lowered->workspace_pools.at[i].name : "", "at",
@@ -295,9 +295,9 @@ static json_t *live_json(const struct facts *facts)
 {
 	const struct lowered *lowered = facts->model->lowered;
 	json_t *list = json_array();
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		int64_t bytes = 0;
-		for (size_t i = 0; i < lowered->program->all.count; i++) {
+		FOR_ALL (i, lowered->program->all) {
 			const struct scheduled *s = scheduled(lowered->program->all.at[i]);
 			if (s->mode == MODE_DEVICE && !s->lies_in && !s->view_of && s->first <= (int)k
 			        && (int)k <= s->last)
@@ -318,7 +318,7 @@ void report_facts(json_t *all, const struct model *model)
 	if (facts.count)
 		memcpy(facts.by_name, lowered->program->all.at, facts.count * sizeof *facts.by_name);
 	qsort(facts.by_name, facts.count, sizeof *facts.by_name, by_name);
-	for (size_t k = 0; k < lowered->kernels.count; k++)
+	FOR_ALL (k, lowered->kernels)
 		json_array_append_new(facts.kernels, kernel_json(&facts, lowered->kernels.at[k]));
 	json_object_set_new(all, "inputs", ends_json(&facts, true));
 	json_object_set_new(all, "outputs", ends_json(&facts, false));

@@ -88,7 +88,7 @@ static double rate_of(struct arena *arena, const json_t *kernels, const char *fr
 {
 	size_t count = 0;
 	double *rates = arena_new_array(arena, double, json_array_size(kernels) + 1);
-	for (size_t k = 0; k < json_array_size(kernels); k++) {
+	FOR (k, json_array_size(kernels)) {
 		const json_t *kernel = json_array_get(kernels, k);
 		double limit = json_number_value(json_object_get(kernel, "limit"));
 		const char *bound = json_string_value(json_object_get(kernel, "bound"));
@@ -106,7 +106,7 @@ static json_t *roofline(struct arena *arena, json_t *kernels, double most)
 	struct axis x = { 300, -300 }, y = { 300, -300 };
 	json_t *roofs = json_array();
 	widen(&y, most);
-	for (size_t k = 0; k < json_array_size(kernels); k++) {
+	FOR (k, json_array_size(kernels)) {
 		const json_t *kernel = json_array_get(kernels, k);
 		double work = work_of(kernel), bytes = json_number_value(json_object_get(kernel, "bytes"));
 		if (work > 0 && bytes > 0 && time_of(kernel) > 0) {
@@ -118,7 +118,7 @@ static json_t *roofline(struct arena *arena, json_t *kernels, double most)
 		x = (struct axis){ 0, 1 };
 	x.high += x.high == x.low;
 	y.low = fmin(y.low, y.high - 1);
-	for (size_t k = 0; k < json_array_size(kernels); k++) {
+	FOR (k, json_array_size(kernels)) {
 		json_t *kernel = json_array_get(kernels, k);
 		double work = work_of(kernel), bytes = json_number_value(json_object_get(kernel, "bytes"));
 		if (work > 0 && bytes > 0 && time_of(kernel) > 0) {
@@ -126,7 +126,7 @@ static json_t *roofline(struct arena *arena, json_t *kernels, double most)
 			json_object_set_new(kernel, "y", json_real(at(&y, work / time_of(kernel))));
 		}
 	}
-	for (size_t l = 0; l < COUNT(levels); l++) {
+	FOR (l, COUNT(levels)) {
 		double rate = rate_of(arena, kernels, levels[l]), from = pow(10, x.low);
 		if (rate > 0) /* y = rate * x, from the left edge to where multiply-adds bound it */
 			json_array_append_new(roofs,
@@ -143,7 +143,7 @@ void report_times(json_t *all, const struct model *model, const json_t *bench)
 	json_t *kernels = json_object_get(all, "kernels");
 	const json_t *rows = json_object_get(bench, "kernels");
 	double sum = 0, longest = 0, limits = 0;
-	for (size_t k = 0; k < json_array_size(kernels); k++) {
+	FOR (k, json_array_size(kernels)) {
 		json_t *kernel = json_array_get(kernels, k), *row = json_array_get(rows, k);
 		if (row) {
 			double time = json_number_value(json_object_get(row, "microseconds"));

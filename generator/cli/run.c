@@ -13,7 +13,7 @@
 static const struct bound_file *file_for(const struct bound_file *files, size_t count, const char *name)
 {
 	const struct bound_file *archive = NULL;
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		if (!files[i].name)
 			archive = &files[i];
 		else if (!strcmp(files[i].name, name))
@@ -28,7 +28,7 @@ static const struct bound_file *input_file(struct build *build, const struct cli
 	for (size_t i = 0; file && !file->name && i < cli->inputs.count; i++) {
 		struct npz_names names =
 		        cli->inputs.at[i].name ? (struct npz_names){ 0 } : npz_names(build, cli->inputs.at[i].path);
-		for (size_t k = 0; k < names.count; k++)
+		FOR_ALL (k, names)
 			if (!strcmp(names.at[k], name))
 				return &cli->inputs.at[i];
 	}
@@ -38,12 +38,12 @@ static const struct bound_file *input_file(struct build *build, const struct cli
 static void check_names(struct build *build, const struct cli *cli, const char *option, const struct bound_file *files,
         size_t count, struct tensor *const *tensors, size_t tensor_count)
 {
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		if (!files[i].name)
 			continue;
 		struct choices choices = choices_for(build, files[i].name);
 		bool known = false;
-		for (size_t k = 0; k < tensor_count; k++) {
+		FOR (k, tensor_count) {
 			known |= !strcmp(tensors[k]->name, files[i].name);
 			choices_add(&choices, tensors[k]->name);
 		}
@@ -72,7 +72,7 @@ static struct data data_of_files(struct build *build, const struct cli *cli, con
 		element.form = 0;
 		if (!input->form)
 			data_fit(build, EXIT_USAGE, &array, input);
-		for (size_t k = 0; k < array.count; k++)
+		FOR_ALL (k, array)
 			data_fit(build, EXIT_USAGE, &array.elements[k], &element);
 		push(build->arena, &data.inputs, array);
 	}
@@ -107,7 +107,7 @@ static struct npz_array array_for_file(const struct model *model, size_t i, cons
 	if (dtypes[d->type].bits >= 8)
 		return array;
 	uint8_t *bytes = arena_alloc(build->arena, (size_t)count + 1);
-	for (int64_t e = 0; e < count; e++)
+	FOR (e, count)
 		bytes[e] =
 		        (uint8_t)(dtypes[d->type].class == CLASS_INT ? (int)data_element(d->type, data, e)
 		                                                     : (int)data_packed(data, e, dtypes[d->type].bits));
@@ -120,11 +120,11 @@ static void write_archive(const struct cli *cli, const struct model *model, void
 {
 	struct build *build = model->build;
 	VECTOR(struct npz_array) arrays = { 0 };
-	for (size_t k = 0; k < model->program->outputs.count; k++) {
+	FOR_ALL (k, model->program->outputs) {
 		const struct definition made = definition_actual(model->program, k, outputs);
 		const struct shown d = definition_shown(&made);
 		bool in = false;
-		for (size_t i = 0; i < cli->outputs.count; i++)
+		FOR_ALL (i, cli->outputs)
 			in |= !strcmp(cli->outputs.at[i].path, path)
 			        && (!cli->outputs.at[i].name
 			                || !strcmp(cli->outputs.at[i].name, model->output_names[k]));
@@ -136,7 +136,7 @@ static void write_archive(const struct cli *cli, const struct model *model, void
 
 static void write_output(const struct model *model, void *const *outputs, const char *name, const char *path)
 {
-	for (size_t k = 0; k < model->program->outputs.count; k++) {
+	FOR_ALL (k, model->program->outputs) {
 		if (strcmp(model->output_names[k], name))
 			continue;
 		const struct definition made = definition_actual(model->program, k, outputs);
@@ -154,7 +154,7 @@ static void write_sequence(const struct model *model, void *const *outputs, cons
 		fail(build, EXIT_USAGE, NULL, "--output NAME=-: a sequence is a folder, which standard output is not");
 	if (mkdir(path, 0777) && errno != EEXIST)
 		fail(build, EXIT_ENVIRONMENT, path, "cannot be made: %s", strerror(errno));
-	for (size_t i = 0; i < list->count; i++)
+	FOR (i, list->count)
 		write_output(model, outputs, list->at[i]->name, arena_printf(build->arena, "%s/%zu.npy", path, i));
 	for (size_t i = list->count; !unlink(arena_printf(build->arena, "%s/%zu.npy", path, i)); i++)
 		;
@@ -163,7 +163,7 @@ static void write_sequence(const struct model *model, void *const *outputs, cons
 static void write_outputs(const struct cli *cli, const struct model *model, void *const *outputs)
 {
 	const struct graph *graph = model->graph;
-	for (size_t i = 0; i < cli->outputs.count; i++) {
+	FOR_ALL (i, cli->outputs) {
 		const struct bound_file *file = &cli->outputs.at[i];
 		size_t k = 0;
 		while (k < i && strcmp(cli->outputs.at[k].path, file->path))
@@ -233,7 +233,7 @@ static void print_output(const struct model *model, size_t i, void *const *outpu
 	const struct shown d = definition_shown(&made);
 	bool strings = is_strings(model, i);
 	struct tensor shape = { .type = strings ? DTYPE_STRING : d.type, .rank = d.rank - strings };
-	for (int k = 0; k < shape.rank; k++)
+	FOR (k, shape.rank)
 		shape.dims[k].extent = d.extents[k];
 	int64_t count = elements_of(&d, strings);
 	printf("%s %s", text_clean(build->arena, model->output_names[i]), type_of_tensor(build, &shape));
@@ -251,7 +251,7 @@ static void print_output(const struct model *model, size_t i, void *const *outpu
 static json_t *values_json(struct build *build, const struct shown *d, bool strings, const void *data)
 {
 	json_t *list = json_array();
-	for (int64_t e = 0; e < elements_of(d, strings); e++)
+	FOR (e, elements_of(d, strings))
 		json_array_append_new(list, element_json(build, d, strings, data, e));
 	return list;
 }
@@ -259,13 +259,13 @@ static json_t *values_json(struct build *build, const struct shown *d, bool stri
 static json_t *outputs_json(const struct cli *cli, const struct model *model, void *const *data)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < model->program->outputs.count; i++) {
+	FOR_ALL (i, model->program->outputs) {
 		const struct definition made = definition_actual(model->program, i, data);
 		const struct shown d = definition_shown(&made);
 		const struct bound_file *file = file_for(cli->outputs.at, cli->outputs.count, model->output_names[i]);
 		json_t *dims = json_array();
 		bool strings = is_strings(model, i);
-		for (int k = 0; k < d.rank - strings; k++)
+		FOR (k, d.rank - strings)
 			json_array_append_new(dims, json_integer(d.extents[k]));
 		json_t *one =
 		        json_pack("{s:s,s:s,s:o}", "name", text_clean(model->build->arena, model->output_names[i]),
@@ -285,12 +285,12 @@ static json_t *outputs_json(const struct cli *cli, const struct model *model, vo
 static json_t *lists_json(const struct graph *graph)
 {
 	json_t *lists = json_object();
-	for (size_t i = 0; i < graph->whole_outputs.count; i++) {
+	FOR_ALL (i, graph->whole_outputs) {
 		const struct list *list = graph->whole_outputs.at[i].tensor->list;
 		if (!list)
 			continue;
 		json_t *names = list->nothing ? json_null() : json_array();
-		for (size_t k = 0; k < list->count; k++)
+		FOR (k, list->count)
 			json_array_append_new(names, json_string(text_clean(graph->build->arena, list->at[k]->name)));
 		json_object_set_new(lists, text_clean(graph->build->arena, graph->whole_outputs.at[i].name), names);
 	}
@@ -303,9 +303,9 @@ static void report(
 	const struct graph *graph = model->graph;
 	if (!cli->json) {
 		data_held_print(graph);
-		for (size_t i = 0; i < model->program->outputs.count; i++)
+		FOR_ALL (i, model->program->outputs)
 			print_output(model, i, outputs);
-		for (size_t i = 0; i < graph->whole_outputs.count; i++) {
+		FOR_ALL (i, graph->whole_outputs) {
 			const struct tensor *whole = graph->whole_outputs.at[i].tensor;
 			if (whole->list && !whole->list->count)
 				printf("%s %s: %s\n", text_clean(model->build->arena, graph->whole_outputs.at[i].name),
@@ -351,7 +351,7 @@ struct arrays {
 static bool check_standard(const struct cli *cli)
 {
 	int count = 0;
-	for (size_t i = 0; i < cli->outputs.count; i++)
+	FOR_ALL (i, cli->outputs)
 		count += !strcmp(cli->outputs.at[i].path, "-");
 	if (count > 1 || (count && cli->json))
 		fail(cli->build, EXIT_USAGE, NULL, "--output NAME=-: standard output takes one array%s",
@@ -375,9 +375,9 @@ static void run_on(struct cli *cli, const struct engine_kind *kind)
 	const struct program *program = model->program;
 	const void **inputs = arena_new_array(build->arena, const void *, program->inputs.count + 1);
 	void **outputs = arena_new_array(build->arena, void *, program->outputs.count + 1);
-	for (size_t i = 0; i < program->inputs.count; i++)
+	FOR_ALL (i, program->inputs)
 		inputs[i] = data.inputs.at[i].data;
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		outputs[i] = arena_alloc(build->arena,
 		        dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i]))
 		                + 64);

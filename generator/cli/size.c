@@ -28,7 +28,7 @@ static int64_t element_bytes(const struct target *target, const char *word, size
 		int bytes;
 	} known[] = { { "char", 1 }, { "short", 2 }, { "int", 4 }, { "unsigned", 4 }, { "float", 4 }, { "ivec", 0 },
 		{ "vec", 0 }, { "mask", 0 }, { "long", 8 }, { "double", 8 } };
-	for (size_t i = 0; i < COUNT(known); i++)
+	FOR (i, COUNT(known))
 		if (strlen(known[i].word) == length && !memcmp(known[i].word, word, length))
 			return known[i].bytes ? known[i].bytes : 4 * (int64_t)target->lanes;
 	return 0;
@@ -74,7 +74,7 @@ static void plan_sizes(struct sizing *s)
 	const struct lowered *lowered = s->part.lowered;
 	s->emit.name = s->part.name;
 	s->sizes.kernels = arena_new_array(s->emit.arena, struct kernel_size, lowered->kernels.count);
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		s->sizes.kernels[k].stack = arrays_of(s, lowered->kernels.at[k]);
 		if (s->sizes.kernels[k].stack > s->sizes.stack)
 			s->sizes.stack = s->sizes.kernels[k].stack;
@@ -92,7 +92,7 @@ int64_t cli_border_bytes(const struct lowered *lowered, bool inputs)
 {
 	const struct program *program = lowered->program;
 	int64_t bytes = 0;
-	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++)
+	FOR (i, (inputs ? program->inputs.count : program->outputs.count))
 		bytes += own_bytes(lowered, inputs ? program->inputs.at[i] : program->outputs.at[i]);
 	return bytes;
 }
@@ -101,7 +101,7 @@ int64_t cli_border_bytes(const struct lowered *lowered, bool inputs)
 static int64_t live_bytes(const struct lowered *lowered, int kernel)
 {
 	int64_t bytes = 0;
-	for (size_t i = 0; i < lowered->program->all.count; i++) {
+	FOR_ALL (i, lowered->program->all) {
 		const struct scheduled *d = scheduled(lowered->program->all.at[i]);
 		bool there = d->mode == MODE_DEVICE
 		        || (lowered->io_in_workspace && d->mode == MODE_HOSTED && d->offset >= 0);
@@ -115,7 +115,7 @@ static int64_t live_bytes(const struct lowered *lowered, int kernel)
 static int64_t constant_bytes(const struct lowered *lowered, const struct kernel *kernel)
 {
 	int64_t bytes = 0;
-	for (size_t i = 0; i < lowered->constants.count; i++) {
+	FOR_ALL (i, lowered->constants) {
 		const struct scheduled *constant = scheduled(lowered->constants.at[i].of);
 		bytes += constant->first == kernel->number ? constant->bytes : 0;
 	}
@@ -126,8 +126,8 @@ static void add_up(struct sizing *s)
 {
 	const struct lowered *lowered = s->part.lowered;
 	int64_t given = 0;
-	for (size_t i = 0; i < s->package.state_count; i++)
-		for (size_t k = 0; k < lowered->program->inputs.count; k++)
+	FOR (i, s->package.state_count)
+		FOR_ALL (k, lowered->program->inputs)
 			if (!strcmp(s->part.input_names[k], s->package.states[i].input))
 				given += own_bytes(lowered, lowered->program->inputs.at[k]);
 	s->workspace = lowered->workspace_bytes;
@@ -141,7 +141,7 @@ static void add_up(struct sizing *s)
 static const char *dims_text(struct arena *arena, const struct definition *d)
 {
 	const char *text = dtypes[d->type].text;
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		text = arena_printf(arena, "%s%s%" PRId64, text, v ? "," : "[", d->extents[v]);
 	return d->rank ? arena_printf(arena, "%s]", text) : text;
 }
@@ -195,7 +195,7 @@ static void print_sums(const struct sizing *s)
 		printf("the stack is that of the arrays which kernels declare, by the plan; what a compiler needs "
 		       "besides "
 		       "is not in it\n");
-	for (size_t i = 0; i < s->sizes.wanted.count; i++)
+	FOR_ALL (i, s->sizes.wanted)
 		printf("%s%s%s", i ? " " : "it calls ", s->sizes.wanted.at[i],
 		        i + 1 < s->sizes.wanted.count ? "" : ", which are not in it\n");
 }
@@ -205,7 +205,7 @@ static void print_parts(const struct sizing *s)
 	const struct lowered *lowered = s->part.lowered;
 	struct arena *arena = s->emit.arena;
 	printf("\n%-24s %8s %8s %8s %9s   nodes\n", "kernel", "code", "weights", "stack", "workspace");
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		const struct kernel_size *size = &s->sizes.kernels[k];
 		const char *code = !s->sizes.known ? "?"
@@ -216,7 +216,7 @@ static void print_parts(const struct sizing *s)
 		        text_clean(arena, emit_kernel_nodes(arena, kernel)));
 	}
 	printf("\n%10s  %-20s %-14s tensor\n", "bytes", "where", "kernels");
-	for (size_t i = 0; i < lowered->program->all.count; i++) {
+	FOR_ALL (i, lowered->program->all) {
 		const struct definition *d = lowered->program->all.at[i];
 		if (has_place(d))
 			printf("%10" PRId64 "  %-20s %-14s %s %s\n", scheduled(d)->bytes, place_text(arena, lowered, d),
@@ -257,7 +257,7 @@ static json_t *parts_json(const struct sizing *s, bool kernels)
 static json_t *sizes_json(const struct sizing *s, bool fits)
 {
 	json_t *calls = json_array(), *all;
-	for (size_t i = 0; i < s->sizes.wanted.count; i++)
+	FOR_ALL (i, s->sizes.wanted)
 		json_array_append_new(calls, json_string(s->sizes.wanted.at[i]));
 	all = json_pack("{s:s,s:b,s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "cpu",
 	        target_text(s->cli->options.target), "compiled", s->sizes.known, "fits", fits, "flash",

@@ -33,7 +33,7 @@ static void names_add(struct program *program, const char *name)
 	if (names->count * 2 >= names->room) {
 		struct program_names larger = { .room = names->room ? names->room * 2 : 64 };
 		larger.at = arena_new_array(program->arena, const char *, larger.room);
-		for (size_t i = 0; i < names->room; i++)
+		FOR (i, names->room)
 			if (names->at[i])
 				*name_slot(&larger, names->at[i]) = names->at[i];
 		larger.count = names->count;
@@ -60,7 +60,7 @@ static struct definition *append(struct program *program, enum source source, co
 	definition->name = name_unique(program, name);
 	definition->type = type;
 	definition->rank = rank;
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		definition->extents[d] = extents[d];
 	definition->number = (int)program->all.count;
 	push(program->arena, &program->all, definition);
@@ -98,7 +98,7 @@ struct definition *define_reduction(struct program *program, const char *name, i
 	struct definition *definition = append(program, SOURCE_COMPUTED, name, body->type, rank, extents);
 	definition->reduce = reduce;
 	definition->reduced = reduced;
-	for (int d = 0; d < reduced; d++)
+	FOR (d, reduced)
 		definition->reduced_extents[d] = reduced_extents[d];
 	definition->start = start;
 	definition->body = body;
@@ -114,7 +114,7 @@ struct definition *define_scatter(struct program *program, const char *name, int
 {
 	struct definition *definition =
 	        define_reduction(program, name, rank, extents, reduce, reduced, reduced_extents, start, body);
-	for (int d = 0; d < rank; d++)
+	FOR (d, rank)
 		definition->place[d] = place[d];
 	definition->running = running;
 	definition->products = false;
@@ -165,7 +165,7 @@ struct definition *define_repeated(struct program *program, const char *name, co
 	definition->part = part;
 	definition->operands = base ? 1 : (int)repeat->body->inputs.count;
 	definition->operand = arena_new_array(program->arena, const struct expr *, (size_t)definition->operands + 1);
-	for (int i = 0; i < definition->operands; i++)
+	FOR (i, definition->operands)
 		definition->operand[i] = expr_load_first(program->arena, base ? base : operands[i]);
 	return definition;
 }
@@ -205,7 +205,7 @@ bool definition_stands_alone(const struct definition *definition)
 
 bool definition_scatters(const struct definition *definition)
 {
-	for (int d = 0; d < definition->rank; d++)
+	FOR (d, definition->rank)
 		if (definition->place[d])
 			return true;
 	return false;
@@ -217,17 +217,17 @@ void definition_loads(const struct definition *definition, void (*visit)(void *,
 		expr_loads(definition->body, visit, user);
 	if (definition->start)
 		expr_loads(definition->start, visit, user);
-	for (int d = 0; d < definition->rank; d++)
+	FOR (d, definition->rank)
 		if (definition->place[d])
 			expr_loads(definition->place[d], visit, user);
 	if (definition->lies) {
 		expr_loads(definition->lies, visit, user);
 		expr_loads(definition->row, visit, user);
 	}
-	for (int i = 0; i < CHOICES; i++)
+	FOR (i, CHOICES)
 		if (definition->choice[i])
 			expr_loads(definition->choice[i], visit, user);
-	for (int i = 0; i < definition->operands; i++)
+	FOR (i, definition->operands)
 		expr_loads(definition->operand[i], visit, user);
 	if (definition->walk) {
 		expr_loads(definition->nodes, visit, user);
@@ -239,18 +239,18 @@ void definition_map(struct definition *definition, const struct expr *(*map)(voi
 {
 	definition->body = definition->body ? map(user, definition->body) : NULL;
 	definition->start = definition->start ? map(user, definition->start) : NULL;
-	for (int d = 0; d < definition->rank; d++)
+	FOR (d, definition->rank)
 		definition->place[d] = definition->place[d] ? map(user, definition->place[d]) : NULL;
 	definition->lies = definition->lies ? map(user, definition->lies) : NULL;
 	definition->row = definition->row ? map(user, definition->row) : NULL;
-	for (int i = 0; i < CHOICES; i++)
+	FOR (i, CHOICES)
 		definition->choice[i] = definition->choice[i] ? map(user, definition->choice[i]) : NULL;
 	definition->nodes = definition->nodes ? map(user, definition->nodes) : NULL;
 	definition->roots = definition->roots ? map(user, definition->roots) : NULL;
 	if (definition->operands) { /* those that others have stay */
 		const struct expr **operand = arena_new_array(
 		        definition->repeat->body->arena, const struct expr *, (size_t)definition->operands);
-		for (int i = 0; i < definition->operands; i++)
+		FOR (i, definition->operands)
 			operand[i] = map(user, definition->operand[i]);
 		definition->operand = operand;
 	}
@@ -305,7 +305,7 @@ void become_map(struct definition *definition, const struct expr *body)
 static int64_t product(int count, const int64_t *extents)
 {
 	int64_t n = 1;
-	for (int d = 0; d < count; d++)
+	FOR (d, count)
 		n *= extents[d];
 	return n;
 }
@@ -356,7 +356,7 @@ struct definition definition_actual(const struct program *program, size_t i, voi
 int64_t definition_outputs(const struct definition *definition)
 {
 	int64_t n = 1;
-	for (int d = 0; d < definition->rank; d++)
+	FOR (d, definition->rank)
 		n *= definition->batch >> d & 1 ? 1 : definition->extents[d];
 	return n;
 }
@@ -378,7 +378,7 @@ double definition_work(const struct definition *definition)
 		return (double)definition_elements(definition) * definition->walk->depth;
 	if (!definition_scatters(definition))
 		return rounds * (double)definition_elements(definition);
-	for (int d = 0; d < definition->rank; d++)
+	FOR (d, definition->rank)
 		rounds *= definition->place[d] ? 1 : (double)definition->extents[d];
 	return rounds + (double)definition_elements(definition);
 }
@@ -386,7 +386,7 @@ double definition_work(const struct definition *definition)
 /* Each factor depends on every output variable that varies: nothing is read twice, so there is nothing to block. */
 static bool factors_depend_on_all(const struct definition *definition)
 {
-	for (int d = 0; d < definition->rank; d++)
+	FOR (d, definition->rank)
 		if (!(definition->batch >> d & 1) && definition->extents[d] > 1
 		        && !(expr_uses(definition->body->arg[0], d) && expr_uses(definition->body->arg[1], d)))
 			return false;
@@ -453,17 +453,17 @@ struct program *program_copy(const struct program *from, size_t definition_bytes
 		.build = from->build, .arena = from->arena, .name = from->name, .definition_bytes = definition_bytes
 	};
 	program->names = arena_new(from->arena, struct program_names);
-	for (size_t i = 0; i < from->all.count; i++) {
+	FOR_ALL (i, from->all) {
 		struct definition *made = arena_array(program->arena, 1, definition_bytes);
 		*made = *from->all.at[i];
 		made->number = (int)i;
 		push(program->arena, &program->all, made);
 		names_add(program, made->name);
 	}
-	for (size_t i = 0; i < from->all.count; i++) {
+	FOR_ALL (i, from->all) {
 		struct definition *made = program->all.at[i];
 		redirect_definition(&c, made);
-		for (int v = 0; v < MAX_RANK; v++) {
+		FOR (v, MAX_RANK) {
 			made->counts[v] = made->counts[v] ? copy_of(&c, made->counts[v]) : NULL;
 			made->reduced_counts[v] = made->reduced_counts[v] ? copy_of(&c, made->reduced_counts[v]) : NULL;
 			made->ends[v] = made->ends[v] ? copy_of(&c, made->ends[v]) : NULL;
@@ -478,21 +478,21 @@ struct program *program_copy(const struct program *from, size_t definition_bytes
 			made->original = original;
 		}
 	}
-	for (size_t i = 0; i < from->inputs.count; i++)
+	FOR_ALL (i, from->inputs)
 		push(program->arena, &program->inputs, copy_of(&c, from->inputs.at[i]));
-	for (size_t i = 0; i < from->outputs.count; i++)
+	FOR_ALL (i, from->outputs)
 		push(program->arena, &program->outputs, copy_of(&c, from->outputs.at[i]));
-	for (size_t i = 0; i < from->checks.count; i++)
+	FOR_ALL (i, from->checks)
 		push(program->arena, &program->checks, copy_of(&c, from->checks.at[i]));
-	for (size_t i = 0; i < from->output_names.count; i++)
+	FOR_ALL (i, from->output_names)
 		push(program->arena, &program->output_names, from->output_names.at[i]);
-	for (size_t i = 0; i < from->rewrites.count; i++) {
+	FOR_ALL (i, from->rewrites) {
 		struct rewrite *rewrite = arena_new(program->arena, struct rewrite);
 		*rewrite = *from->rewrites.at[i];
 		rewrite->result = copy_of(&c, rewrite->result);
 		rewrite->x = copy_of(&c, rewrite->x);
 		rewrite->w = copy_of(&c, rewrite->w);
-		for (size_t p = 0; p < COUNT(rewrite->parts); p++)
+		FOR (p, COUNT(rewrite->parts))
 			rewrite->parts[p] = copy_of(&c, rewrite->parts[p]);
 		push(program->arena, &program->rewrites, rewrite);
 	}
@@ -508,7 +508,7 @@ static void need(void *user, const struct expr *load) { ((struct needed *)user)-
 
 void program_number(struct program *program)
 {
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		program->all.at[i]->number = (int)i;
 }
 
@@ -517,9 +517,9 @@ void program_remove_dead(struct program *program)
 	struct needed needed = { arena_new_array(program->arena, bool, program->all.count + 1) };
 	size_t kept = 0;
 	program_number(program);
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		needed.at[program->outputs.at[i]->number] = true;
-	for (size_t i = 0; i < program->checks.count; i++)
+	FOR_ALL (i, program->checks)
 		needed.at[program->checks.at[i]->number] = true;
 	for (size_t i = program->all.count; i-- > 0;) { /* readers stand after what they read */
 		const struct definition *definition = program->all.at[i];
@@ -528,7 +528,7 @@ void program_remove_dead(struct program *program)
 		if (!needed.at[i] || definition->source != SOURCE_COMPUTED)
 			continue;
 		definition_loads(definition, need, &needed);
-		for (int v = 0; v < MAX_RANK; v++) { /* where it ends */
+		FOR (v, MAX_RANK) { /* where it ends */
 			if (definition->counts[v])
 				needed.at[definition->counts[v]->number] = true;
 			if (definition->reduced_counts[v])
@@ -539,14 +539,14 @@ void program_remove_dead(struct program *program)
 		if (definition->masks)
 			needed.at[definition->masks->number] = true;
 	}
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		if (needed.at[i]) {
 			program->all.at[i]->number = (int)kept;
 			program->all.at[kept++] = program->all.at[i];
 		}
 	program->all.count = kept;
 	kept = 0;
-	for (size_t i = 0; i < program->rewrites.count; i++)
+	FOR_ALL (i, program->rewrites)
 		if (holds(program, program->rewrites.at[i]->result))
 			program->rewrites.at[kept++] = program->rewrites.at[i];
 	program->rewrites.count = kept;
@@ -554,7 +554,7 @@ void program_remove_dead(struct program *program)
 
 struct definition *program_constant(struct program *program, struct definition *of)
 {
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		if (d == of
 		        || (d->source == SOURCE_CONSTANT && d->data == of->data && d->type == of->type
@@ -596,12 +596,12 @@ void program_hoist_checks(struct program *program)
 	if (!program->checks.count)
 		return;
 	program_number(program);
-	for (size_t c = 0; c < program->checks.count; c++)
+	FOR_ALL (c, program->checks)
 		definition_loads(program->checks.at[c], last_read, &after[c]);
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		if (!program->all.at[i]->check)
 			push(program->arena, &all, program->all.at[i]);
-		for (size_t c = 0; c < program->checks.count; c++)
+		FOR_ALL (c, program->checks)
 			if (after[c] == (int)i) {
 				push(program->arena, &all, program->checks.at[c]);
 				push(program->arena, &checks, program->checks.at[c]);
@@ -638,9 +638,9 @@ bool *program_random(const struct program *program)
 			continue;
 		s.reached = expr_visit(definition->body, makes_random, NULL)
 		        || expr_visit(definition->start, makes_random, NULL);
-		for (int d = 0; d < definition->rank; d++)
+		FOR (d, definition->rank)
 			s.reached |= expr_visit(definition->place[d], makes_random, NULL);
-		for (int i = 0; i < CHOICES; i++)
+		FOR (i, CHOICES)
 			s.reached |= expr_visit(definition->choice[i], makes_random, NULL);
 		definition_loads(definition, reach, &s);
 		s.at[definition->number] = s.reached;

@@ -37,7 +37,7 @@ static bool match_axis(struct col2im *c, int v)
 	}
 	if (!index_is_affine(at))
 		return false;
-	for (int u = 0; u < d->rank + d->reduced; u++) {
+	FOR (u, d->rank + d->reduced) {
 		if (!index_uses(at, u))
 			continue;
 		moving += u < d->rank;
@@ -51,7 +51,7 @@ static bool ranges_are_pads(const struct col2im *c)
 {
 	for (int i = 0; c->padded != c->x && i < c->padded->range_count; i++) {
 		bool own = false;
-		for (int v = 0; v < c->x->rank; v++)
+		FOR (v, c->x->rank)
 			own |= v != c->axis && index_equal(c->padded->ranges[i].at, c->x->at[v]);
 		if (!own)
 			return false;
@@ -72,16 +72,16 @@ static bool match(struct col2im *c)
 	if (c->x->kind != EXPR_LOAD || c->w->kind != EXPR_LOAD || c->w->of->source != SOURCE_CONSTANT
 	        || c->x->of->source == SOURCE_CONSTANT || c->x->of->type != DTYPE_F32 || c->w->of->type != DTYPE_F32)
 		return false;
-	for (int r = 0; r < d->reduced; r++)
+	FOR (r, d->reduced)
 		if (d->reduced_counts[r])
 			return false;
-	for (int v = 0; v < c->x->rank; v++)
+	FOR (v, c->x->rank)
 		if (!match_axis(c, v))
 			return false;
 	if (c->channel < 0 || !ranges_are_pads(c))
 		return false;
 	c->columns = 1;
-	for (int v = 0; v < d->rank + d->reduced; v++) {
+	FOR (v, d->rank + d->reduced) {
 		int64_t extent = definition_extent(d, v);
 		if (v == c->channel || (v < d->rank && expr_uses(c->x, v)))
 			continue;
@@ -95,7 +95,7 @@ static bool match(struct col2im *c)
 static bool is_phase(const struct program *program, const struct col2im *c)
 {
 	int variables = 0;
-	for (int i = 0; i < c->own_count; i++)
+	FOR (i, c->own_count)
 		variables += c->own[i] < c->d->rank && c->d->extents[c->own[i]] > 1;
 	for (size_t i = 0; i < program->all.count && variables < 2; i++) {
 		struct col2im other = { .arena = c->arena, .d = program->all.at[i] };
@@ -127,7 +127,7 @@ static bool pays(const struct program *program, const struct col2im *c)
 /* Which column: the variables that move w alone, of these extents. */
 static int extents_of(const struct col2im *c, int64_t *extents)
 {
-	for (int i = 0; i < c->own_count; i++)
+	FOR (i, c->own_count)
 		extents[i] = c->own[i] < c->d->rank ? c->d->extents[c->own[i]]
 		                                    : c->d->reduced_extents[c->own[i] - c->d->rank];
 	return c->own_count;
@@ -138,7 +138,7 @@ static const struct expr *column_of(const struct col2im *c, const struct index *
 	const struct index *with[MAX_VARS] = { 0 }, *own[MAX_VARS];
 	int64_t of[MAX_VARS];
 	index_unflatten(c->arena, column, extents_of(c, of), of, own);
-	for (int i = 0; i < c->own_count; i++)
+	FOR (i, c->own_count)
 		with[c->own[i]] = own[i];
 	with[c->channel] = channel;
 	return expr_substitute(c->arena, c->w, with);
@@ -171,7 +171,7 @@ static struct definition *define_taps(const struct group *g, struct definition *
 	const struct index *x_at[MAX_RANK], *w_at[2];
 	int64_t extents[MAX_RANK];
 	int rank = 0;
-	for (int v = 0; v < x->rank; v++)
+	FOR (v, x->rank)
 		if (v != c->axis) {
 			extents[rank] = x->extents[v];
 			x_at[v] = index_var(c->arena, rank++, x->extents[v]);
@@ -185,7 +185,7 @@ static struct definition *define_taps(const struct group *g, struct definition *
 	                expr_load(c->arena, columns, w_at), NULL));
 	taps->node = d->node;
 	taps->branch = d->branch;
-	for (int v = 0; v < x->rank; v++)
+	FOR (v, x->rank)
 		if (v != c->axis)
 			taps->ends[v - (v > c->axis)] = x->ends[v];
 	for (int v = 0, var; v < x->rank; v++)
@@ -202,16 +202,16 @@ static void sum_taps(const struct col2im *c, struct definition *taps)
 	int64_t of[MAX_VARS];
 	int reduced = 0, rank = 0;
 	index_vars(c->arena, with, d->rank, d->extents);
-	for (int r = 0; r < d->reduced; r++)
+	FOR (r, d->reduced)
 		if (d->rank + r != c->channel) {
 			int64_t extent = d->reduced_extents[r];
 			with[d->rank + r] = index_var(c->arena, d->rank + reduced, extent);
 			d->reduced_extents[reduced++] = extent;
 		}
 	extents_of(c, of);
-	for (int i = 0; i < c->own_count; i++)
+	FOR (i, c->own_count)
 		own[i] = with[c->own[i]];
-	for (int v = 0; v < c->x->rank; v++)
+	FOR (v, c->x->rank)
 		if (v != c->axis)
 			at[rank++] = index_substitute(c->arena, c->x->at[v], with);
 	at[rank] = index_plus(c->arena, index_flatten(c->arena, c->own_count, own, of), c->first);
@@ -261,7 +261,7 @@ bool rewrite_col2im(struct program *program, struct definition *d)
 		program->all.count = before;
 		return false;
 	}
-	for (size_t i = 0; i < g.all.count; i++)
+	FOR_ALL (i, g.all)
 		sum_taps(&g.all.at[i], taps);
 	program_move(program, before, d);
 	return true;

@@ -566,7 +566,7 @@ static void reduce_chunk(struct machine *machine, const struct body *body, char 
 	bool lanes = definition->order == ORDER_LANES;
 	size_t bytes = CHUNK * system_bytes(system);
 	int n = machine->n;
-	for (int s = 0; s < (lanes ? SUMS : 1); s++)
+	FOR (s, (lanes ? SUMS : 1))
 		begin(definition->reduce, system, definition->type, acc + (size_t)s * bytes, n);
 	if (body->start && !lanes) {
 		struct value start = run(machine, body->start);

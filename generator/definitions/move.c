@@ -21,11 +21,11 @@ static const struct index *moved_index(struct rewriter *r, const struct index *i
 	        ? few
 	        : arena_new_array(r->arena, const struct atom *, (size_t)index->count);
 	size_t bytes = sizeof *index + (size_t)index->count * sizeof *index->terms;
-	for (int i = 0; i < index->count; i++)
+	FOR (i, index->count)
 		atoms[i] = move_atom(r, index->terms[i].atom);
 	struct index *made = arena_alloc(r->arena, bytes);
 	memcpy(made, index, bytes);
-	for (int i = 0; i < index->count; i++)
+	FOR (i, index->count)
 		made->terms[i].atom = atoms[i];
 	return intern_index(r->arena, made);
 }
@@ -36,11 +36,11 @@ static const struct expr *moved(struct rewriter *r, const struct expr *expr)
 	const struct index *at[MAX_VARS];
 	struct expr made = *expr;
 	struct range *ranges = arena_new_array(r->arena, struct range, (size_t)expr->range_count);
-	for (int i = 0; i < 3; i++)
+	FOR (i, 3)
 		made.arg[i] = expr->arg[i] ? rewrite_expr(r, expr->arg[i]) : NULL;
-	for (int d = 0; d < expr->rank; d++)
+	FOR (d, expr->rank)
 		at[d] = r->index(r, expr->at[d]);
-	for (int i = 0; i < expr->range_count; i++) {
+	FOR (i, expr->range_count) {
 		ranges[i] = expr->ranges[i];
 		ranges[i].at = r->index(r, ranges[i].at);
 	}

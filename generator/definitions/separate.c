@@ -55,7 +55,7 @@ static bool match_axis(const struct definition *d, struct window *w, int v, uint
 	w->tap[v] = w->out[v] = -1;
 	if (!index_is_affine(at))
 		return false;
-	for (int var = 0; var < d->rank + d->reduced; var++) {
+	FOR (var, d->rank + d->reduced) {
 		int *mine = var < d->rank ? &w->out[v] : &w->tap[v];
 		if (!index_uses(at, var))
 			continue;
@@ -76,7 +76,7 @@ static bool ranges_are_pads(const struct window *w)
 {
 	for (int i = 0; w->term != w->load && i < w->term->range_count; i++) {
 		bool own = false;
-		for (int v = 0; v < w->load->rank; v++)
+		FOR (v, w->load->rank)
 			own |= w->tap[v] >= 0 && index_equal(w->term->ranges[i].at, w->load->at[v]);
 		if (!own)
 			return false;
@@ -89,7 +89,7 @@ static bool pays(const struct definition *d, const struct window *w)
 {
 	double all = (double)definition_terms(d), last = (double)d->reduced_extents[w->tap[w->last] - d->rank],
 	       rows = 1;
-	for (int v = 0; v < w->last; v++)
+	FOR (v, w->last)
 		if (w->tap[v] >= 0)
 			rows *= (double)(w->out[v] >= 0 ? index_factor(w->load->at[v], w->out[v])
 			                                : d->reduced_extents[w->tap[v] - d->rank]);
@@ -120,12 +120,12 @@ static bool match(const struct definition *d, struct window *w)
 	        || w->load->rank > MAX_RANK - 1)
 		return false;
 	uint64_t used = 0;
-	for (int v = 0; v < w->load->rank; v++) {
+	FOR (v, w->load->rank) {
 		if (!match_axis(d, w, v, &used))
 			return false;
 		w->taps += w->tap[v] >= 0;
 	}
-	for (int r = 0; r < d->reduced; r++)
+	FOR (r, d->reduced)
 		if (d->reduced_counts[r] || (d->reduced_extents[r] > 1 && !(used & var_bit(d->rank + r))))
 			return false;
 	return w->taps > 0 && ranges_are_pads(w) && (w->taps > 1 ? pays(d, w) : neighbours(d, w) > 1);
@@ -138,7 +138,7 @@ static const struct expr *with_ranges(
 	struct range ranges[MAX_RANK];
 	int count = 0;
 	for (int i = 0; w->term != w->load && i < w->term->range_count; i++)
-		for (int v = 0; v < w->load->rank; v++)
+		FOR (v, w->load->rank)
 			if (w->tap[v] >= 0 && (v == w->last) == last
 			        && index_equal(w->term->ranges[i].at, w->load->at[v])) {
 				ranges[count] = w->term->ranges[i];
@@ -156,7 +156,7 @@ static struct definition *sum_along_last(struct program *program, const struct d
 	const struct index *at[MAX_RANK], *of = load->at[w->last];
 	int64_t extents[MAX_RANK], taps = d->reduced_extents[w->tap[w->last] - d->rank];
 	int out = w->out[w->last];
-	for (int v = 0; v < load->rank; v++) {
+	FOR (v, load->rank) {
 		extents[v] = v != w->last ? load->of->extents[v] : out < 0 ? 1 : d->extents[out];
 		at[v] = index_var(arena, v, extents[v]);
 	}
@@ -219,13 +219,13 @@ static void separate(struct program *program, struct definition *d, const struct
 	const struct index *at[MAX_RANK], *with[MAX_VARS] = { 0 };
 	int out = w->out[w->last], gone = w->tap[w->last] - d->rank, count = 0;
 	keep_original(arena, d);
-	for (int r = 0; r < d->reduced; r++)
+	FOR (r, d->reduced)
 		if (r != gone) {
 			d->reduced_extents[count] = d->reduced_extents[r];
 			with[d->rank + r] = index_var(arena, d->rank + count++, d->reduced_extents[r]);
 		}
 	d->reduced = count;
-	for (int v = 0; v < w->load->rank; v++)
+	FOR (v, w->load->rank)
 		at[v] = v != w->last ? index_substitute(arena, w->load->at[v], with)
 		        : out >= 0   ? index_var(arena, out, d->extents[out])
 		                     : index_constant(arena, 0);

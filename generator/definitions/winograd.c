@@ -158,7 +158,7 @@ static const struct expr *one_of(
 static const struct expr *forwards(const struct winograd *w, const struct index *at, const struct expr *const *d)
 {
 	const struct expr *of[6];
-	for (int i = 0; i < w->n; i++)
+	FOR (i, w->n)
 		of[i] = forward(w, i, d);
 	return one_of(w, at, of, (int)w->n);
 }
@@ -167,7 +167,7 @@ static const struct expr *backs(
         const struct winograd *w, const struct index *at, const struct expr *const *d, const struct expr *start)
 {
 	const struct expr *of[4];
-	for (int r = 0; r < w->m; r++)
+	FOR (r, w->m)
 		of[r] = back(w, r, d, start);
 	return one_of(w, at, of, (int)w->m);
 }
@@ -192,7 +192,7 @@ static const struct expr *filter_point(const struct winograd *w, int i, const st
 static const struct expr *filter_points(const struct winograd *w, const struct index *at, const struct expr *const *d)
 {
 	const struct expr *of[6];
-	for (int i = 0; i < w->n; i++)
+	FOR (i, w->n)
 		of[i] = filter_point(w, i, d);
 	return one_of(w, at, of, (int)w->n);
 }
@@ -212,8 +212,8 @@ static struct definition *define_run_time_filters(const struct winograd *w)
 		}
 		columns[c] = filter_points(w, var[0], d);
 	}
-	for (int i = 0; i < w->n; i++) {
-		for (int j = 0; j < w->n; j++)
+	FOR (i, w->n) {
+		FOR (j, w->n)
 			row[j] = number(w, winograd_scale((int)w->m, i, j));
 		scales[i] = one_of(w, var[1], row, (int)w->n);
 	}
@@ -256,7 +256,7 @@ static struct definition *define_forward_columns(const struct winograd *w)
 	const struct index *var[5];
 	const struct expr *d[6];
 	index_vars(w->arena, var, 5, extents);
-	for (int r = 0; r < w->n; r++) {
+	FOR (r, w->n) {
 		const struct index *row = index_plus(w->arena, index_scale(w->arena, var[2], w->m), r - w->pad_top);
 		const struct index *column = index_plus(w->arena, var[4], -w->pad_left),
 		                   *at[] = { var[0], var[1], row, column };
@@ -274,7 +274,7 @@ static struct definition *define_forward_rows(const struct winograd *w, struct d
 	const struct index *var[6];
 	const struct expr *d[6];
 	index_vars(w->arena, var, 6, extents);
-	for (int c = 0; c < w->n; c++) {
+	FOR (c, w->n) {
 		const struct index *at[] = { var[0], var[1], var[2], var[4],
 			index_plus(w->arena, index_scale(w->arena, var[3], w->m), c) };
 		d[c] = expr_load(w->arena, t, at);
@@ -302,7 +302,7 @@ static struct definition *define_back_columns(const struct winograd *w, struct d
 	const struct index *var[6];
 	const struct expr *d[6];
 	index_vars(w->arena, var, 6, extents);
-	for (int i = 0; i < w->n; i++) {
+	FOR (i, w->n) {
 		const struct index *at[] = { var[0], var[1], var[2], var[3], index_constant(w->arena, i), var[5] };
 		d[i] = expr_load(w->arena, s, at);
 	}
@@ -315,7 +315,7 @@ static const struct expr *back_rows(const struct winograd *w, struct definition 
 	const struct index *var[4];
 	const struct expr *d[6];
 	index_vars(w->arena, var, 4, conv->extents);
-	for (int i = 0; i < w->n; i++) {
+	FOR (i, w->n) {
 		const struct index *at[] = { var[0], var[1], index_div(w->arena, var[2], w->m),
 			index_div(w->arena, var[3], w->m), index_mod(w->arena, var[2], w->m),
 			index_constant(w->arena, i) };

@@ -73,7 +73,7 @@ static struct value a_value(struct printing *p, struct printer *printer)
 	struct value a = value_dict(p->arena);
 	struct text there;
 	text_init(&there, p->emit->build);
-	for (int i = 0; i < c->pad_count; i++) {
+	FOR (i, c->pad_count) {
 		const struct range *pad = &c->arranged_pads[i];
 		const char *at = printer_index(printer, pad->at);
 		text_printf(&there, " && %s >= %" PRId64 " && %s < %" PRId64, at, pad->from, at, pad->to);
@@ -151,15 +151,15 @@ struct value block_value(struct printing *p, struct printer *printer)
 	int lanes = p->emit->target->lanes, tall = c->warps * c->tile_rows;
 	for (int v = c->batches; v < c->column; v++)
 		rows *= c->extents[v];
-	for (int t = 0; t < c->terms; t++)
+	FOR (t, c->terms)
 		terms *= c->extents[c->column + 1 + t];
-	for (size_t i = 0; i < p->kernel->params.count; i++) {
+	FOR_ALL (i, p->kernel->params) {
 		const struct definition *d = p->kernel->params.at[i].of;
 		value_list_add(passed, value_string(p->kernel->params.at[i].name));
 		int64_t elements = scheduled(d)->bytes / (int64_t)dtype_bytes(d->type, 1);
 		most = elements > most ? elements : most;
 	}
-	for (int v = 0; v < c->batches; v++)
+	FOR (v, c->batches)
 		value_list_add(passed, value_string(p->names[v]));
 	int64_t stage = stage_floats(c, lanes), floats = c->stages * stage;
 	value_set_int(block, "warps", c->warps);

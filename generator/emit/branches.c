@@ -23,8 +23,8 @@ static bool touch(const struct launch_argument *a, const struct launch_argument 
 
 static bool comes_behind(const struct launch *later, const struct launch *earlier)
 {
-	for (int i = 0; i < later->count; i++)
-		for (int k = 0; k < earlier->count; k++)
+	FOR (i, later->count)
+		FOR (k, earlier->count)
 			if (touch(&later->arguments[i], &earlier->arguments[k]))
 				return true;
 	return false;
@@ -33,13 +33,13 @@ static bool comes_behind(const struct launch *later, const struct launch *earlie
 /* What has ended when those that launch k comes behind have. */
 static void look_back(struct branching *b, int k, int *wanted)
 {
-	for (int lane = 0; lane < BRANCHES_MOST; lane++)
+	FOR (lane, BRANCHES_MOST)
 		wanted[lane] = -1;
 	for (int j = k - 1; j >= 0; j--) {
 		const struct branched *one = &b->made->rows[j];
 		if (wanted[one->lane] >= j || !comes_behind(&b->list->rows.at[k], &b->list->rows.at[j]))
 			continue;
-		for (int lane = 0; lane < BRANCHES_MOST; lane++) {
+		FOR (lane, BRANCHES_MOST) {
 			int ended = lane == one->lane ? j : b->before[j][lane];
 			wanted[lane] = ended > wanted[lane] ? ended : wanted[lane];
 		}
@@ -51,7 +51,7 @@ static void look_back(struct branching *b, int k, int *wanted)
 static int lane_of(const struct branching *b, const int *wanted)
 {
 	int best = -1, fresh = -1, oldest = 0;
-	for (int lane = 0; lane < BRANCHES_MOST; lane++) {
+	FOR (lane, BRANCHES_MOST) {
 		if (b->ends[lane] >= 0 && wanted[lane] == b->ends[lane] && (best < 0 || b->ends[lane] > b->ends[best]))
 			best = lane;
 		if (b->ends[lane] < 0 && fresh < 0)
@@ -64,7 +64,7 @@ static int lane_of(const struct branching *b, const int *wanted)
 /* Another one that it waits for waits for that. */
 static bool is_implied(const struct branching *b, const int *wanted, int lane)
 {
-	for (int other = 0; other < BRANCHES_MOST; other++)
+	FOR (other, BRANCHES_MOST)
 		if (other != lane && wanted[other] >= 0 && b->before[wanted[other]][lane] >= wanted[lane])
 			return true;
 	return false;
@@ -76,7 +76,7 @@ static void add_launch(struct branching *b, int k)
 	struct branched *row = &b->made->rows[k];
 	look_back(b, k, wanted);
 	int lane = row->lane = lane_of(b, wanted), end = b->ends[lane];
-	for (int other = 0; other < BRANCHES_MOST; other++) {
+	FOR (other, BRANCHES_MOST) {
 		int known = end < 0 ? -1 : other == lane ? end : b->before[end][other];
 		if (other != lane && wanted[other] > known && !is_implied(b, wanted, other)) {
 			row->after[row->count++] = wanted[other];
@@ -98,9 +98,9 @@ struct branches launch_branches(struct arena *arena, const struct launch_list *l
 		arena_alloc(arena, ((size_t)count + 1) * sizeof(int[BRANCHES_MOST])) };
 	if (list->depth || !list->captured || count > BRANCHED_MOST)
 		return made;
-	for (int lane = 0; lane < BRANCHES_MOST; lane++)
+	FOR (lane, BRANCHES_MOST)
 		ends[lane] = -1;
-	for (int k = 0; k < count; k++)
+	FOR (k, count)
 		add_launch(&b, k);
 	for (int lane = 1; lane < made.lanes; lane++) /* the first one waits for the others at the end */
 		made.rows[made.ends[lane] = ends[lane]].awaited = true;

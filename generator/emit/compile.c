@@ -38,7 +38,7 @@ static int64_t depth_of(const struct compiling *c, const struct kernel *kernel)
 	size_t n = strlen(symbol);
 	if (c->w->emit->target->freestanding)
 		return stack_depth(c->w->emit->target, &c->objects, &c->frames, symbol);
-	for (size_t i = 0; i < c->frames.of.count; i++) {
+	FOR_ALL (i, c->frames.of) {
 		const struct stack_frame *frame = &c->frames.of.at[i];
 		if (!strcmp(frame->name, symbol))
 			own = frame->bytes;
@@ -58,7 +58,7 @@ static int64_t frame_of(const struct compiling *c, const char *name, const char 
 	const char *symbol = arena_printf(c->w->emit->arena, "%s_%s", name, what);
 	if (c->w->emit->target->freestanding)
 		return stack_depth(c->w->emit->target, &c->objects, &c->frames, symbol);
-	for (size_t i = 0; i < c->frames.of.count; i++)
+	FOR_ALL (i, c->frames.of)
 		if (!strcmp(c->frames.of.at[i].name, symbol))
 			return c->frames.of.at[i].bytes + (strcmp(what, "run") ? (int64_t)sizeof(void *) : 0);
 	return 0;
@@ -72,11 +72,11 @@ static int64_t deepest(const struct compiling *c)
 	const struct writing *w = c->w;
 	bool bare = w->emit->target->freestanding;
 	int64_t all = 0, worst = 0;
-	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+	FOR_ALL (k, w->lowered->kernels) {
 		int64_t depth = depth_of(c, w->lowered->kernels.at[k]);
 		worst = depth > worst ? depth : worst;
 	}
-	for (size_t i = 0; i < COUNT(names); i++) {
+	FOR (i, COUNT(names)) {
 		int64_t frame = frame_of(c, w->of->name, names[i]);
 		all = !bare ? all + frame : frame > all ? frame : all;
 	}
@@ -87,7 +87,7 @@ static int64_t deepest(const struct compiling *c)
 static void add_folder(struct compiling *c, const char *name)
 {
 	const char *path = arena_printf(c->w->emit->arena, "%s/%s", c->folder, name);
-	for (size_t i = 0; i < c->folders.count; i++)
+	FOR_ALL (i, c->folders)
 		if (!strcmp(c->folders.at[i], path))
 			return;
 	const char *slash = strrchr(name, '/');
@@ -113,7 +113,7 @@ static void add_link(struct compiling *c, const char *name)
 
 static void clean(struct compiling *c)
 {
-	for (size_t i = 0; i < c->files.count; i++)
+	FOR_ALL (i, c->files)
 		unlink(c->files.at[i]);
 	while (c->folders.count)
 		rmdir(c->folders.at[--c->folders.count]);
@@ -163,7 +163,7 @@ static void add_library(struct compiling *c, const char *const *sources, size_t 
 	const char **objects = arena_new_array(arena, const char *, count + 1);
 	if (count > SOURCES_MOST)
 		fail(w->emit->build, EXIT_LIMIT, library ? library : shared, "more than %d source files", SOURCES_MOST);
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		objects[i] = arena_printf(arena, "%.*s.o", (int)(strrchr(sources[i], '.') - sources[i]), sources[i]);
 		push(arena, &c->files, arena_printf(arena, "%s/%s", c->folder, objects[i]));
 		push(arena, &c->files,
@@ -196,7 +196,7 @@ static int64_t code_of(const struct object_sizes *objects, const char *symbol)
 {
 	int64_t bytes = 0;
 	size_t n = strlen(symbol);
-	for (size_t i = 0; i < objects->functions.count; i++) {
+	FOR_ALL (i, objects->functions) {
 		const struct object_function *one = &objects->functions.at[i];
 		if (one->bytes > 0 && !strncmp(one->name, symbol, n) && (!one->name[n] || one->name[n] == '_'))
 			bytes += one->bytes;
@@ -206,7 +206,7 @@ static int64_t code_of(const struct object_sizes *objects, const char *symbol)
 
 static bool is_defined(const struct object_sizes *objects, const char *name)
 {
-	for (size_t i = 0; i < objects->functions.count; i++)
+	FOR_ALL (i, objects->functions)
 		if (objects->functions.at[i].bytes >= 0 && !strcmp(objects->functions.at[i].name, name))
 			return true;
 	return false;
@@ -216,11 +216,11 @@ static bool is_defined(const struct object_sizes *objects, const char *name)
 static void find_wanted(const struct writing *w, const struct object_sizes *objects, struct package_sizes *sizes)
 {
 	const char *weights = arena_printf(w->emit->arena, "%s_weights", w->package->name);
-	for (size_t i = 0; i < objects->functions.count; i++) {
+	FOR_ALL (i, objects->functions) {
 		const struct object_function *one = &objects->functions.at[i];
 		bool known =
 		        one->bytes >= 0 || !*one->name || !strcmp(one->name, weights) || is_defined(objects, one->name);
-		for (size_t k = 0; k < sizes->wanted.count; k++)
+		FOR_ALL (k, sizes->wanted)
 			known |= !strcmp(sizes->wanted.at[k], one->name);
 		if (!known)
 			push(w->emit->arena, &sizes->wanted, one->name);
@@ -236,7 +236,7 @@ static void read_sizes(struct compiling *c, struct package_sizes *sizes)
 	sizes->bss = c->objects.bss;
 	sizes->stack = w->stack_bytes[0];
 	sizes->kernels = arena_new_array(w->emit->arena, struct kernel_size, w->lowered->kernels.count);
-	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+	FOR_ALL (k, w->lowered->kernels) {
 		const struct kernel *kernel = w->lowered->kernels.at[k];
 		sizes->kernels[k] =
 		        (struct kernel_size){ kernel->same ? 0 : code_of(&c->objects, emit_symbol(w->emit, kernel)),
@@ -250,13 +250,13 @@ static void stack_bytes(struct compiling *c)
 	struct writing *w = c->w;
 	bool sizes_asked = w->package->sizes || w->package->no_libc;
 	c->known = true;
-	for (size_t i = 0; i < w->sources.count; i++) {
+	FOR_ALL (i, w->sources) {
 		stack_read(w->emit->build, scratch_file(c, w->sources.at[i], "su"), (unsigned)i, &c->frames);
 		if (sizes_asked || w->emit->target->freestanding)
 			c->known &=
 			        object_add_sizes(w->emit->build, scratch_file(c, w->sources.at[i], "o"), &c->objects);
 	}
-	for (int p = 0; p < w->package->part_count; p++) {
+	FOR (p, w->package->part_count) {
 		package_part(w, p);
 		w->stack_bytes[p] = deepest(c);
 	}
@@ -291,17 +291,17 @@ static void compile(struct compiling *c)
 	struct arena *arena = w->emit->arena;
 	const char *name = w->package->name, *position = w->emit->target->freestanding ? "-ffreestanding" : "-fPIC";
 	VECTOR(const char *) units = { 0 };
-	for (size_t i = 0; i < w->sources.count; i++)
+	FOR_ALL (i, w->sources)
 		add_link(c, w->sources.at[i]);
-	for (size_t i = 0; i < w->headers.count; i++)
+	FOR_ALL (i, w->headers)
 		add_link(c, w->headers.at[i]);
-	for (size_t i = 0; i < w->runtime.count; i++) {
+	FOR_ALL (i, w->runtime) {
 		const char *file = w->runtime.at[i];
 		add_link(c, file);
 		if (!strcmp(file + strlen(file) - 2, ".c"))
 			push(arena, &units, file);
 	}
-	for (size_t i = 0; i < w->blobs.count; i++)
+	FOR_ALL (i, w->blobs)
 		add_link(c, w->blobs.at[i]);
 	if (w->package->exported)
 		add_link(c, arena_printf(arena, "%s.map", name));

@@ -12,7 +12,7 @@ static void plan_packed_a(struct printing *p)
 	const struct contraction *c = p->c;
 	int row = contraction_row(c);
 	p->row_stride.direct = row >= 0 ? index_factor(c->a_at, row) : 0;
-	for (int t = 0; t < c->terms; t++)
+	FOR (t, c->terms)
 		p->term_stride[t].direct = index_factor(c->a_at, c->column + 1 + t);
 	p->packed = c->pad_count > 0 || c->copied;
 	if (!p->packed)
@@ -22,7 +22,7 @@ static void plan_packed_a(struct printing *p)
 	p->row_stride.packed = p->packed_a.of_row;
 	p->row_stride.direct = c->copied ? p->packed_a.of_row : p->row_stride.direct;
 	p->row_stride.name = p->packed_a.of_row != p->row_stride.direct ? "a_row" : NULL;
-	for (int t = 0; t < c->terms; t++) {
+	FOR (t, c->terms) {
 		struct stride *s = &p->term_stride[t];
 		s->packed = p->packed_a.of_term[t];
 		s->direct = c->copied ? s->packed : s->direct;
@@ -66,7 +66,7 @@ static struct value packed_a_value(struct printing *p)
 	/* The innermost dim is copied as one run; where it has a pad, the part of it that is there, between zeros. */
 	const struct stage_dim *last = stage->dims ? &stage->dim[stage->dims - 1] : NULL;
 	bool run = last && !last->pad;
-	for (int i = 0; i < stage->dims - run; i++) {
+	FOR (i, stage->dims - run) {
 		const struct stage_dim *d = &stage->dim[i];
 		struct value dim = value_dict(arena);
 		value_dict_set(dim, "name", value_printf(arena, "p%d", i));
@@ -76,14 +76,14 @@ static struct value packed_a_value(struct printing *p)
 		value_dict_set(dim, "pad", d->pad ? pad_value(p, d->pad) : value_none());
 		value_list_add(dims, dim);
 	}
-	for (int i = 0; i < c->pad_count; i++) {
+	FOR (i, c->pad_count) {
 		const struct range *range = &c->arranged_pads[i];
 		struct value pad = pad_value(p, range);
 		int64_t reach = 0;
 		bool along = false;
-		for (int t = 0; t < c->terms; t++)
+		FOR (t, c->terms)
 			reach += index_factor(range->at, c->column + 1 + t) * (packed_a_extent(c, t) - 1);
-		for (int k = 0; k < stage->dims; k++)
+		FOR (k, stage->dims)
 			along |= stage->dim[k].pad == range;
 		value_set_int(pad, "row", contraction_row(c) >= 0 ? index_factor(range->at, contraction_row(c)) : 0);
 		value_set_int(pad, "reach", reach);
@@ -152,9 +152,9 @@ const struct index *contraction_pooled(
 	const struct definition *d = c->pool.d;
 	const struct index *at[MAX_RANK];
 	*lane = -1;
-	for (int v = 0; v < MAX_VARS; v++)
+	FOR (v, MAX_VARS)
 		names[v] = "0";
-	for (int v = 0; v < d->rank; v++) {
+	FOR (v, d->rank) {
 		int root = c->pool.of[v], var = -1;
 		at[v] = index_var(p->arena, v, d->extents[v]);
 		if (root == c->pool.row || root == c->pool.across)
@@ -194,9 +194,9 @@ static struct value pool_value(struct printing *p)
 		return value_none();
 	struct value pool = value_dict(p->arena), parts = value_list(p->arena), taps = value_list(p->arena);
 	int64_t columns = c->extents[c->column], lanes = p->emit->target->lanes, whole = columns / lanes * lanes;
-	for (int64_t t = 0; t < c->pool.size[0] * c->pool.size[1]; t++)
+	FOR (t, c->pool.size[0] * c->pool.size[1])
 		value_list_add(taps, value_int(t));
-	for (int tail = 0; tail < 2; tail++) {
+	FOR (tail, 2) {
 		struct pool_part *user = arena_new(p->arena, struct pool_part);
 		struct value part = value_dict(p->arena);
 		*user = (struct pool_part){ p, tail ? columns - whole : 0 };
@@ -331,15 +331,15 @@ static void list_tiles(struct printing *p, int row, int64_t rows, int64_t vecs)
 		widths[width_count++] = (int)(vecs / c->panels);
 	int last_width = (int)(vecs - vecs * (c->panels - 1) / c->panels);
 	p->tiles = arena_new_array(p->arena, struct tile, 3 * height_count);
-	for (int h = 0; h < height_count; h++) {
+	FOR (h, height_count) {
 		if (left) /* the last panel: part of its last vector is not there */
 			p->tiles[p->tile_count++] = (struct tile){ heights[h], last_width, left, true, h < few, NULL };
-		for (int w = 0; w < width_count; w++)
+		FOR (w, width_count)
 			if (!(left && c->panels == 1))
 				p->tiles[p->tile_count++] =
 				        (struct tile){ heights[h], widths[w], 0, false, h < few, NULL };
 	}
-	for (int i = 0; i < p->tile_count; i++)
+	FOR (i, p->tile_count)
 		p->tiles[i].name = arena_printf(p->arena, "%s_%dx%d%s", emit_symbol(p->emit, p->kernel),
 		        p->tiles[i].rows, p->tiles[i].vecs * lanes, p->tiles[i].last ? "_last" : "");
 }
@@ -357,7 +357,7 @@ static struct counting count_of(const struct printing *p)
 	struct counting n = { .lanes = p->emit->target->lanes, .row = contraction_row(c), .terms = 1 };
 	n.rows = n.row >= 0 ? c->extents[n.row] : 1;
 	n.vecs = (c->extents[c->column] + n.lanes - 1) / n.lanes;
-	for (int t = 0; t < c->terms; t++)
+	FOR (t, c->terms)
 		n.terms *= c->extents[c->column + 1 + t];
 	n.heavy = (c->value && expr_cost(c->value) > HEAVY) || product_is_matrix(c->product);
 	return n;
@@ -366,7 +366,7 @@ static struct counting count_of(const struct printing *p)
 static void name_variables(struct printing *p)
 {
 	const struct contraction *c = p->c;
-	for (int v = 0; v < MAX_VARS; v++)
+	FOR (v, MAX_VARS)
 		p->names[v] = v == c->column ? "c"
 		        : v < c->batches     ? arena_printf(p->arena, "n%d", v)
 		        : v < c->column      ? arena_printf(p->arena, "i%d", v - c->batches)
@@ -570,7 +570,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	const char *params, *arguments;
 	tile_arguments(p, &params, &arguments);
 	struct value globals = value_dict(arena), tiles = value_list(arena), choices = value_list(arena);
-	for (int i = 0; i < p->tile_count; i++) {
+	FOR (i, p->tile_count) {
 		value_list_add(tiles, tile_value(p, &p->tiles[i], params, n.terms, n.heavy));
 		value_list_add(choices, choice_value(p, i, &n, arguments));
 	}

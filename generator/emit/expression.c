@@ -91,7 +91,7 @@ static struct printed print_long(struct printer *printer, const struct index *in
 	int level = LEVEL_PRIMARY;
 	/* positive terms first: no unary minus where it can be helped */
 	for (int sign = 1; sign >= -1; sign -= 2)
-		for (int i = 0; i < index->count; i++) {
+		FOR (i, index->count) {
 			int64_t f = index->terms[i].factor;
 			if ((f > 0) != (sign > 0))
 				continue;
@@ -195,9 +195,9 @@ void printer_share(struct printer *printer, const struct expr *const *roots, siz
 {
 	printer->sharing = arena_new(printer->arena, struct sharing);
 	printer->sharing->parts.arena = printer->arena;
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		number_expr(&printer->sharing->parts, roots[i]);
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		number_of(printer, roots[i]);
 }
 
@@ -346,7 +346,7 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	int level = row_level(row);
 	bool wrapped = is_wrapped(printer, expr), right = scalar_stays(expr->opcode);
 	struct printed arg[3] = { { 0 } };
-	for (int i = 0; i < 3; i++)
+	FOR (i, 3)
 		if (it->arg[i] >= 0) {
 			bool low = wrapped && is_modular[expr->opcode] && (i == 0 || expr->opcode != SCALAR_shl);
 			arg[i] = (low ? print_raw : print_part)(printer, it->arg[i], branch);
@@ -437,7 +437,7 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 	if (e->kind != EXPR_SCALAR || e->type != DTYPE_I32 || !bytes_of(printer, e->arg[0], bytes))
 		return false;
 	if (e->opcode == SCALAR_and && by >= 0)
-		for (int i = 0; i < BYTES; i++) {
+		FOR (i, BYTES) {
 			int64_t mask = by >> 8 * i & 255;
 			if (mask && mask != 255)
 				return false;
@@ -452,7 +452,7 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 		const struct index *apart =
 		        index_add(printer->arena, high.at, index_scale(printer->arena, bytes->at, -1));
 		int64_t behind;
-		for (int i = 0; i < BYTES; i++) {
+		FOR (i, BYTES) {
 			if (!index_is_constant(apart, &behind)
 			        || (bytes->byte[i] != BYTE_ZERO && high.byte[i] != BYTE_ZERO))
 				return false;
@@ -472,7 +472,7 @@ bool printer_bytes(struct printer *printer, const struct expr *e, struct four_by
 	int64_t first = out->byte[0];
 	out->at = index_plus(printer->arena, out->at, first);
 	out->beside = true;
-	for (int i = 0; i < BYTES; i++) {
+	FOR (i, BYTES) {
 		if (out->byte[i] == BYTE_ANY)
 			return false;
 		out->byte[i] -= out->byte[i] == BYTE_ZERO ? 0 : first;
@@ -557,7 +557,7 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 		const char *condition = print_between(printer, expr);
 		if (condition)
 			return (struct printed){ condition, LEVEL_PRIMARY, OWN };
-		for (int i = 0; i < expr->range_count; i++) {
+		FOR (i, expr->range_count) {
 			const char *range = printer_range(printer, &expr->ranges[i]);
 			condition = condition ? arena_printf(arena, "%s && %s", condition, range) : range;
 		}

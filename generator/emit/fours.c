@@ -21,7 +21,7 @@ static const char *print_four(struct fours *f, const struct expr *const *e);
 static const char *print_part_of(struct fours *f, const struct expr *const *e, int part)
 {
 	const struct expr *parts[LANES_OF_FOUR];
-	for (int i = 0; i < LANES_OF_FOUR; i++)
+	FOR (i, LANES_OF_FOUR)
 		parts[i] = e[i]->arg[part];
 	return print_four(f, parts);
 }
@@ -92,7 +92,7 @@ static const char *print_four_casts(struct fours *f, const struct expr *const *e
 	const struct expr *of[LANES_OF_FOUR];
 	const char *bounds = NULL, *text;
 	bool stored = f->stored == e[0];
-	for (int i = 0; i < LANES_OF_FOUR; i++)
+	FOR (i, LANES_OF_FOUR)
 		if (e[i]->cast != e[0]->cast || e[i]->cast & CAST_BITS || e[i]->arg[0]->type != from)
 			return NULL;
 	bool exact = to == DTYPE_I32 && e[0]->arg[0]->kind == EXPR_LOAD && e[0]->arg[0]->of->exact;

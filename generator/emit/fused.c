@@ -7,7 +7,7 @@ static const char *moved(
         struct emit *emit, const struct kernel *kernel, const struct fused_tensor *tensor, const char *const *axes)
 {
 	const char *at = emit_buffer((void *)(uintptr_t)kernel, tensor->outside);
-	for (int x = 0; x < ((const struct fused *)kernel->detail)->axes; x++)
+	FOR (x, ((const struct fused *)kernel->detail)->axes)
 		if (tensor->step[x])
 			at = arena_printf(emit->arena, "%s + %" PRId64 " * %s", at, tensor->step[x], axes[x]);
 	return at;
@@ -17,7 +17,7 @@ static const char *arguments_of(
         struct emit *emit, const struct kernel *kernel, const struct kernel *step, const char *const *axes)
 {
 	const char *all = "";
-	for (size_t i = 0; i < step->params.count; i++) {
+	FOR_ALL (i, step->params) {
 		const struct definition *of = step->params.at[i].of;
 		const struct fused_tensor *tensor = fused_tensor(kernel->detail, of);
 		all = arena_printf(emit->arena, "%s%s%s", all, i ? ", " : "",
@@ -68,7 +68,7 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 	}
 	value_set_string(loops, "units_there", by);
 	bool ended = false;
-	for (size_t s = 0; s < fused->body->kernels.count; s++)
+	FOR_ALL (s, fused->body->kernels)
 		ended |= fused->body->kernels.at[s]->ends;
 	value_dict_set(loops, "rows_end", ended ? value_string(ends[last]) : value_none());
 	for (int x = last - 1; x >= 0; x--) {
@@ -113,7 +113,7 @@ struct value fused_values(struct emit *emit, const struct kernel *kernel, const 
 	value_set_int(globals, "shared", fused->shared);
 	value_set_int(globals, "lanes", emit->target->lanes);
 	value_set_int(globals, "warps", kernel->warps);
-	for (size_t s = 0; s < fused->body->kernels.count; s++) {
+	FOR_ALL (s, fused->body->kernels) {
 		const struct kernel *step = fused->body->kernels.at[s];
 		struct value value = value_dict(emit->arena);
 		value_set_string(value, "name", emit_symbol(emit, step));
@@ -138,7 +138,7 @@ struct value fused_values(struct emit *emit, const struct kernel *kernel, const 
 void fused_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
 	const struct fused *fused = kernel->detail;
-	for (size_t s = 0; s < fused->body->kernels.count; s++) {
+	FOR_ALL (s, fused->body->kernels) {
 		emit_kernel(emit, fused->body->kernels.at[s], out);
 		text_addc(out, '\n');
 	}

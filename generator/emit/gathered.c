@@ -47,7 +47,7 @@ static struct value gathered_runs(
 		inner *= i ? c->extents[c->column + 1 + order[i]] : 1;
 	}
 	const struct index *first[MAX_VARS] = { 0 };
-	for (int t = 0; t < c->terms; t++)
+	FOR (t, c->terms)
 		first[c->column + 1 + t] = index_constant(p->arena, 0);
 	value_dict_set(runs, "lets", lets);
 	value_set_int(runs, "inner", inner);
@@ -61,7 +61,7 @@ static struct value gathered_runs(
 static struct value gathered_terms(struct printing *p, const int *order)
 {
 	struct value terms = value_list(p->arena);
-	for (int i = 0; i < p->c->terms; i++) {
+	FOR (i, p->c->terms) {
 		struct value term = value_dict(p->arena);
 		int v = p->c->column + 1 + (order ? order[i] : i);
 		value_set_string(term, "name", p->names[v]);
@@ -81,7 +81,7 @@ static struct value gathered_blocks(struct printing *p, struct printer *printer,
 	int order[MAX_VARS];
 	if (p->emit->target->lanes == 1 || !c->terms || !index_is_affine(c->b_at))
 		return value_none();
-	for (int t = 0; t < c->terms; t++) {
+	FOR (t, c->terms) {
 		int at = t;
 		for (; at > 0
 		        && index_factor(c->b_at, c->column + 1 + order[at - 1])

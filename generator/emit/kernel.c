@@ -49,7 +49,7 @@ static void add_name(struct text *out, const char *name)
 static void add_shape(struct text *out, const struct definition *d)
 {
 	text_printf(out, " %s[", dtypes[d->type].text);
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		text_printf(out, "%s%" PRId64, v ? "," : "", d->extents[v]);
 	text_addc(out, ']');
 }
@@ -59,7 +59,7 @@ const char *emit_kernel_comment(struct emit *emit, const struct kernel *kernel)
 	struct text text;
 	text_init(&text, emit->build);
 	text_printf(&text, "/* %s:", kernel->name);
-	for (size_t m = 0; m < kernel->members.count; m++) {
+	FOR_ALL (m, kernel->members) {
 		text_addc(&text, ' ');
 		add_name(&text, kernel->members.at[m]->name);
 	}
@@ -70,7 +70,7 @@ const char *emit_kernel_comment(struct emit *emit, const struct kernel *kernel)
 	if (kernel->times > 1)
 		text_printf(&text, " * The same code runs for %d kernels; the tensors are those of the first.\n",
 		        kernel->times);
-	for (size_t i = 0; i < kernel->params.count; i++) {
+	FOR_ALL (i, kernel->params) {
 		const struct param *param = &kernel->params.at[i];
 		text_printf(&text, " * %s %s ", param->name, param->written ? "=>" : "<=");
 		add_name(&text, param->of->name);
@@ -94,7 +94,7 @@ const char *emit_kernel_nodes(struct arena *arena, const struct kernel *kernel)
 {
 	const struct node *last = NULL;
 	const char *text = "";
-	for (size_t m = 0; m < kernel->members.count; m++) {
+	FOR_ALL (m, kernel->members) {
 		const struct definition *d = kernel->members.at[m];
 		const char *before = *text ? ", " : "";
 		if (!d->node)
@@ -109,7 +109,7 @@ const char *emit_kernel_nodes(struct arena *arena, const struct kernel *kernel)
 struct value emit_lets(struct arena *arena, const struct printer *printer)
 {
 	struct value lets = value_list(arena);
-	for (size_t i = 0; i < printer->lets.count; i++) {
+	FOR_ALL (i, printer->lets) {
 		struct value let = value_dict(arena);
 		value_set_string(let, "type", printer->lets.at[i].type);
 		value_set_string(let, "name", printer->lets.at[i].name);
@@ -134,7 +134,7 @@ const char *emit_vec_store(
 const char *emit_buffer(void *user, const struct definition *of)
 {
 	const struct kernel *kernel = user;
-	for (size_t i = 0; i < kernel->params.count; i++)
+	FOR_ALL (i, kernel->params)
 		if (kernel->params.at[i].of == of)
 			return kernel->params.at[i].name;
 	return scheduled(of)->lies_in ? emit_buffer(user, scheduled(of)->lies_in) : "?";
@@ -162,7 +162,7 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 	struct value value = value_dict(emit->arena);
 	struct text params;
 	text_init(&params, emit->build);
-	for (size_t i = 0; i < kernel->params.count; i++) {
+	FOR_ALL (i, kernel->params) {
 		const struct param *param = &kernel->params.at[i];
 		text_printf(&params, "%s%s%s *restrict %s", i ? ", " : "", param->written ? "" : "const ",
 		        dtypes[param->of->type].c, param->name);

@@ -65,7 +65,7 @@ static bool climbs(const struct printer *printer, const struct atom *atom)
 	if (!row || from_end)
 		return false;
 	const struct index *address = schedule_address(printer->arena, load->of, load->at);
-	for (int i = 0; i < address->count; i++) {
+	FOR (i, address->count) {
 		struct index_term term = address->terms[i];
 		bool is_lane = term.atom->kind == ATOM_VAR && term.atom->var == printer->lane;
 		if (is_lane ? term.factor != 1 || term.atom->high >= row
@@ -103,7 +103,7 @@ enum { NEAR_LANES = 8 };
 static bool lies_near(const struct printer *printer, const struct index *address)
 {
 	int64_t span = 0;
-	for (int i = 0; i < address->count; i++)
+	FOR (i, address->count)
 		if (moves(printer, printer->arena, address->terms[i])) {
 			int64_t own = term_span(printer, address->terms[i]);
 			if (own < 0)
@@ -122,7 +122,7 @@ static const char *print_near(struct printer *printer, const struct definition *
 	with[printer->lane] = index_plus(arena, index_var(arena, printer->lane, INT32_MAX), printer->target->lanes - 1);
 	const struct index *count = index_plus(
 	        arena, index_add(arena, index_substitute(arena, address, with), index_scale(arena, address, -1)), 1);
-	for (int i = 0; i < address->count; i++) {
+	FOR (i, address->count) {
 		struct index_term term = address->terms[i];
 		const struct atom *atom = term.atom;
 		if (!moves(printer, arena, term))
@@ -155,7 +155,7 @@ static const char *gathered(struct printer *printer, const struct index *address
 	struct arena *arena = printer->arena;
 	const char *text = NULL;
 	*base = index_constant(arena, address->constant);
-	for (int i = 0; i < address->count; i++) {
+	FOR (i, address->count) {
 		struct index_term term = address->terms[i];
 		const struct index *alone = index_of_term(arena, term);
 		bool bends = index_bends(alone, printer->lane),
@@ -177,7 +177,7 @@ static const char *gathered(struct printer *printer, const struct index *address
 static int64_t small_row(const struct printer *printer, const struct index *address)
 {
 	int64_t row = 1;
-	for (int i = 0; i < address->count; i++) {
+	FOR (i, address->count) {
 		struct index_term term = address->terms[i];
 		if (!moves(printer, printer->arena, term))
 			continue;

@@ -127,7 +127,7 @@ const char *print_one_of_two(struct printer *printer, int number)
 	const struct index *at = schedule_address(arena, of, it->expr->at);
 	if (index_step(arena, at, printer->lane))
 		return NULL;
-	for (size_t i = 0; i < printer->sharing->all.count; i++) {
+	FOR_ALL (i, printer->sharing->all) {
 		const struct expr *load = printer->sharing->parts.all.at[i].expr;
 		struct known *other = &printer->sharing->all.at[i];
 		int64_t behind = 0;
@@ -217,7 +217,7 @@ const char *print_select_lanes(struct printer *printer, const struct expr *expr,
 	if (printer->lane < 0 || !ranges_use(expr->ranges, expr->range_count, printer->lane)
 	        || printer->target->lanes == 1) /* C's own choice says it */
 		return NULL;
-	for (int i = 0; i < expr->range_count; i++) {
+	FOR (i, expr->range_count) {
 		const struct index *at = expr->ranges[i].at;
 		int64_t low, high;
 		index_range(at, &low, &high);

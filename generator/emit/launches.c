@@ -159,7 +159,7 @@ static void add_loop(struct listing *l, const struct kernel *kernel, const struc
 	if (open.level >= l->list->depth)
 		l->list->depth = open.level + 1;
 	l->list->captured &= !ends;
-	for (size_t k = 0; k < repeat->body->outputs.count; k++)
+	FOR_ALL (k, repeat->body->outputs)
 		if (repeat->out[k].moves == REPEAT_CARRIED)
 			add_copy(l, argument_of(l, outer, rounds->operand[repeat->out[k].pair]->of, false),
 			        scratch_of(l, &open, rounds->other[k]),
@@ -177,7 +177,7 @@ static void add_loop(struct listing *l, const struct kernel *kernel, const struc
 	                .count = ends,
 	                .arguments = going,
 	                .other = (int)begin });
-	for (size_t k = 0; k < repeat->body->outputs.count; k++)
+	FOR_ALL (k, repeat->body->outputs)
 		if (repeat->out[k].moves == REPEAT_CARRIED && rounds->results[k])
 			add_copy(l, carried(l, &open, (int)k, false), argument_of(l, outer, rounds->results[k], true),
 			        scheduled(rounds->results[k])->bytes);
@@ -185,7 +185,7 @@ static void add_loop(struct listing *l, const struct kernel *kernel, const struc
 
 static void add_kernels(struct listing *l, const struct lowered *lowered, const struct open *open)
 {
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		l->number = open ? l->number : kernel->number;
 		if (kernel->shape == SHAPE_REPEAT) {
@@ -193,7 +193,7 @@ static void add_kernels(struct listing *l, const struct lowered *lowered, const 
 			continue;
 		}
 		struct launch_argument *arguments = arguments_new(l, (int)kernel->params.count);
-		for (size_t i = 0; i < kernel->params.count; i++)
+		FOR_ALL (i, kernel->params)
 			arguments[i] = argument_of(l, open, kernel->params.at[i].of, kernel->params.at[i].written);
 		add(l,
 		        (struct launch){ .kernel = kernel,
@@ -210,7 +210,7 @@ static void add_kernels(struct listing *l, const struct lowered *lowered, const 
 static double launched(const struct launch_list *list)
 {
 	double all = 0, times = 1;
-	for (size_t k = 0; k < list->rows.count; k++) {
+	FOR_ALL (k, list->rows) {
 		const struct launch *row = &list->rows.at[k];
 		times = row->loop > 0   ? times * (double)row->rounds
 		        : row->loop < 0 ? times / (double)row->rounds
@@ -233,7 +233,7 @@ int64_t launch_move(const struct launch_list *list, const struct launch_argument
 static struct value by_depth(struct arena *arena, const int64_t *at, int depth)
 {
 	struct value list = value_list(arena);
-	for (int d = 0; d < depth; d++)
+	FOR (d, depth)
 		value_list_add(list, value_int(at[d]));
 	return list;
 }
@@ -242,7 +242,7 @@ struct value launch_moves(struct writing *w, const struct launch_list *list)
 {
 	struct arena *arena = w->emit->arena;
 	struct value moves = value_list(arena);
-	for (size_t i = 0; i < list->moves.count; i++) {
+	FOR_ALL (i, list->moves) {
 		struct value move = value_dict(arena);
 		value_set_int(move, "from", list->moves.at[i].from);
 		value_dict_set(move, "step", by_depth(arena, list->moves.at[i].step, list->depth));
@@ -258,8 +258,8 @@ struct launch_list package_launches(struct writing *w)
 	struct listing l = { w, &list, 0 };
 	add_kernels(&l, w->lowered, NULL);
 	push(w->emit->arena, &list.moves, (struct launch_argument){ .from = 0 });
-	for (size_t k = 0; k < list.rows.count; k++)
-		for (int i = 0; i < list.rows.at[k].count; i++)
+	FOR_ALL (k, list.rows)
+		FOR_ALL (i, list.rows.at[k])
 			if (launch_move(&list, &list.rows.at[k].arguments[i]) == (int64_t)list.moves.count)
 				push(w->emit->arena, &list.moves, list.rows.at[k].arguments[i]);
 	list.captured &= launched(&list) <= CAPTURED_MOST;

@@ -109,7 +109,7 @@ static void emit_square(struct emitting *e, const struct stmt *stmt, struct valu
 /* What the printer wants said first. */
 static void emit_let_list(struct emitting *e, struct value list)
 {
-	for (size_t i = 0; i < e->printer.lets.count; i++) {
+	FOR_ALL (i, e->printer.lets) {
 		struct value let = entry(e, list, "let");
 		put(let, "type", e->printer.lets.at[i].type);
 		put(let, "name", e->printer.lets.at[i].name);
@@ -255,7 +255,7 @@ static struct value emit_block(struct emitting *e, const struct block *block);
 static const char *condition_of(struct emitting *e, const struct stmt *stmt)
 {
 	const char *text = NULL;
-	for (int i = 0; i < stmt->range_count; i++) {
+	FOR (i, stmt->range_count) {
 		const char *one = printer_range(&e->printer, &stmt->ranges[i]);
 		text = text ? arena_printf(e->arena, "%s && %s", text, one) : one;
 	}
@@ -396,7 +396,7 @@ static struct value emit_block(struct emitting *e, const struct block *block)
 static double most_of(const struct index *index)
 {
 	double most = fabs((double)index->constant);
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		double of = atom->kind == ATOM_DIV || atom->kind == ATOM_MOD ? most_of(atom->of)
 		        : atom->kind == ATOM_VAR || atom->kind == ATOM_VALUE
@@ -428,7 +428,7 @@ static const char *index_of_threads(const struct loops *loops)
 static struct value unused_of(struct emitting *e)
 {
 	struct value unused = value_list(e->arena);
-	for (size_t i = 0; i < e->loops->cells.count; i++) {
+	FOR_ALL (i, e->loops->cells) {
 		const struct cell *cell = e->loops->cells.at[i];
 		if (cell->kind == CELL_BUFFER && (!e->loops->count || e->loops->count != e->loops->owners.at[i])
 		        && !cell_is_loaded(&e->loops->body, cell) && !cell_is_stored(&e->loops->body, cell))
@@ -473,7 +473,7 @@ static void print_function(
 		.names = arena_new_array(arena, const char *, loops->vars.count + 1),
 		.changes = arena_new_array(arena, bool, loops->cells.count + 1),
 		.common = arena_new_array(arena, bool, loops->cells.count + 1) };
-	for (size_t i = 0; i < loops->vars.count; i++)
+	FOR_ALL (i, loops->vars)
 		e.names[i] = loops->vars.at[i].name;
 	block_visit(&loops->body, note_changes, &e);
 	if (!loops->elements) /* threads that work alone share nothing */
@@ -519,7 +519,7 @@ void loops_emit_symbolic(
 	struct arena *arena = loops->arena;
 	struct value function = value_dict(arena);
 	const char *params = "";
-	for (size_t c = 0; c < loops->cells.count; c++) {
+	FOR_ALL (c, loops->cells) {
 		const struct cell *cell = loops->cells.at[c];
 		if (cell->kind == CELL_BUFFER)
 			params = arena_printf(arena, "%s%sfloat *restrict %s, ", params, cell->written ? "" : "const ",

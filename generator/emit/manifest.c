@@ -21,7 +21,7 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 {
 	const struct program *program = w->lowered->program;
 	json_t *list = json_array();
-	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
+	FOR (i, (inputs ? program->inputs.count : program->outputs.count)) {
 		const struct definition *d = inputs ? program->inputs.at[i] : program->outputs.at[i];
 		if (inputs && package_slot(w, i, true))
 			continue;

@@ -32,7 +32,7 @@ struct value matrix_value(struct printing *p, const struct tile *of)
 	int parts = (of->rows + product->m - 1) / product->m, columns = of->vecs * p->emit->target->lanes / product->n;
 	if (!product_is_matrix(product))
 		return value_none();
-	for (int r = 0; r < parts; r++)
+	FOR (r, parts)
 		value_list_add(rows, value_int(rows_of_part(product, of->rows, r)));
 	value_dict_set(matrix, "rows", rows);
 	value_set_int(matrix, "columns", columns);

@@ -38,7 +38,7 @@ static struct value dtype_word(struct arena *arena, enum dtype type)
 static struct value numbers(struct arena *arena, const int64_t *at, int count)
 {
 	struct value list = value_list(arena);
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		value_list_add(list, value_int(at[i]));
 	return list;
 }
@@ -67,7 +67,7 @@ static struct value place_value(struct arena *arena, const char *source, int64_t
 /* ---- nodes: what outlives a run, once for all parts that name it ---- */
 static struct module_node *node_find(struct describing *d, const char *name)
 {
-	for (size_t i = 0; i < d->nodes.count; i++)
+	FOR_ALL (i, d->nodes)
 		if (!strcmp(d->nodes.at[i].name, name))
 			return &d->nodes.at[i];
 	return NULL;
@@ -125,7 +125,7 @@ static struct module_node *node_needed(struct describing *d, const char *option,
 
 static void add_states(struct describing *d)
 {
-	for (size_t i = 0; i < d->w->package->state_count; i++) {
+	FOR (i, d->w->package->state_count) {
 		const struct state_pair *pair = d->w->package->states + i;
 		struct module_node *input = node_needed(d, "state", pair->input),
 		                   *output = node_needed(d, "state", pair->output);
@@ -141,7 +141,7 @@ static void add_states(struct describing *d)
 static void add_merges(struct describing *d)
 {
 	const struct package *package = d->w->package;
-	for (size_t i = 0; i < package->merge_count; i++) {
+	FOR (i, package->merge_count) {
 		struct module_node *node = node_needed(d, "merge", package->merges[i]);
 		if (node->reader < 0 || node->flags & INGOT_NODE_STATE)
 			fail(d->w->emit->build, EXIT_USAGE, NULL, "--merge %s: should be an input, and no state",
@@ -153,17 +153,17 @@ static void add_merges(struct describing *d)
 static void add_nodes(struct describing *d)
 {
 	struct writing *w = d->w;
-	for (int p = 0; p < w->package->part_count; p++) {
+	FOR (p, w->package->part_count) {
 		package_part(w, p);
-		for (size_t i = 0; i < w->lowered->program->inputs.count; i++)
+		FOR_ALL (i, w->lowered->program->inputs)
 			add_node(d, w->lowered->program->inputs.at[i], w->of->input_names[i], false);
-		for (size_t i = 0; i < w->lowered->program->outputs.count; i++)
+		FOR_ALL (i, w->lowered->program->outputs)
 			add_node(d, w->lowered->program->outputs.at[i], w->of->output_names[i], true);
 	}
 	add_states(d);
 	add_merges(d);
 	/* What one graph writes and another reads stays on the device; the host gives and takes the rest. */
-	for (size_t i = 0; i < d->nodes.count; i++) {
+	FOR_ALL (i, d->nodes) {
 		struct module_node *node = &d->nodes.at[i];
 		if (node->writer >= 0 && !(node->flags & INGOT_NODE_STATE)
 		        && !w->emit->target->log) /* a log shows the old value: zero */
@@ -172,7 +172,7 @@ static void add_nodes(struct describing *d)
 		        && !w->package->no_hosted)
 			node->flags |= INGOT_NODE_HOSTED;
 	}
-	for (size_t i = 0; i < w->items.count; i++) {
+	FOR_ALL (i, w->items) {
 		const struct blob_item *item = &w->items.at[i];
 		const char *name = item->item->of->name;
 		if (node_find(d, name))
@@ -202,11 +202,11 @@ static struct value nodes_value(struct describing *d)
 		{ INGOT_NODE_HOSTED, "INGOT_NODE_HOSTED" },
 	};
 	struct value list = value_list(d->arena);
-	for (size_t i = 0; i < d->nodes.count; i++) {
+	FOR_ALL (i, d->nodes) {
 		const struct module_node *node = &d->nodes.at[i];
 		struct value value = value_dict(d->arena);
 		const char *flags = "";
-		for (size_t k = 0; k < COUNT(words); k++)
+		FOR (k, COUNT(words))
 			if (node->flags & words[k].bit)
 				flags = arena_printf(d->arena, "%s%s%s", flags, *flags ? " | " : "", words[k].word);
 		value_dict_set(value, "name", literal(d->arena, node->name));
@@ -303,7 +303,7 @@ static bool is_there(const struct definition *of)
 static struct value node_list(struct describing *d, const char *const *names, size_t count)
 {
 	struct value list = value_list(d->arena);
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		if (!node_find(d, names[i])->merged)
 			value_list_add(list, value_int(node_number(d, names[i])));
 	return list;
@@ -313,7 +313,7 @@ static struct value node_list(struct describing *d, const char *const *names, si
 static int64_t merge_input(struct describing *d)
 {
 	const char *first = NULL;
-	for (size_t i = 0; i < d->w->lowered->program->inputs.count; i++) {
+	FOR_ALL (i, d->w->lowered->program->inputs) {
 		const char *name = d->w->of->input_names[i];
 		if (!node_find(d, name)->merged)
 			continue;
@@ -330,7 +330,7 @@ static int64_t merge_input(struct describing *d)
 static struct value states_of(struct describing *d, struct value outputs)
 {
 	struct value list = value_list(d->arena);
-	for (size_t i = 0; i < d->w->package->state_count; i++) {
+	FOR (i, d->w->package->state_count) {
 		const struct state_pair *pair = d->w->package->states + i;
 		const struct module_node *node = node_find(d, pair->output);
 		if (node->writer != d->w->part)
@@ -371,7 +371,7 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 	add_step(d, steps, arguments,
 	        (struct step){
 	                "KERNEL", d->kernel_count++, (int64_t)kernel->params.count + d->w->scratch, parts, 1, 1, 0 });
-	for (size_t i = 0; i < kernel->params.count; i++) {
+	FOR_ALL (i, kernel->params) {
 		const struct param *param = &kernel->params.at[i];
 		struct value one = value_dict(d->arena);
 		value_dict_set(one, "c",
@@ -400,7 +400,7 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 	int check = kernel_check(d->w->lowered, kernel);
 	if (check >= 0) {
 		struct value one = value_dict(d->arena);
-		for (size_t p = 0; p < kernel->params.count; p++)
+		FOR_ALL (p, kernel->params)
 			if (kernel->params.at[p].of == kernel->root)
 				value_set_string(one, "name", kernel->params.at[p].name);
 		value_set_int(one, "code", package_first_check(d->w->package, d->w->part) + check);
@@ -416,7 +416,7 @@ static void add_launches(struct describing *d, struct value routine, struct valu
 	struct launch_list launches = package_launches(d->w);
 	struct value moved = value_list(d->arena);
 	int depth = 0;
-	for (size_t k = 0; k < launches.rows.count; k++) {
+	FOR_ALL (k, launches.rows) {
 		const struct launch *row = &launches.rows.at[k];
 		struct value value = value_dict(d->arena), params = value_list(d->arena);
 		if (row->loop)
@@ -427,7 +427,7 @@ static void add_launches(struct describing *d, struct value routine, struct valu
 			add_step(d, steps, arguments,
 			        (struct step){ "KERNEL", d->kernel_count++, row->count, row->blocks,
 			                d->w->emit->target->lanes, row->warps, 0 });
-		for (int i = 0; i < row->count; i++) {
+		FOR (i, row->count) {
 			struct value one = value_dict(d->arena);
 			value_dict_set(one, "dtype", dtype_word(d->arena, row->arguments[i].type));
 			value_list_add(params, one);
@@ -449,7 +449,7 @@ static void add_launches(struct describing *d, struct value routine, struct valu
 		value_set_int(value, "shared", row->shared);
 		value_list_add(d->kernels, value);
 	}
-	for (size_t i = 0; i < program->checks.count; i++) {
+	FOR_ALL (i, program->checks) {
 		add_step(d, steps, arguments,
 		        (struct step){
 		                "CHECK", package_first_check(d->w->package, d->w->part) + (int64_t)i, 1, 0, 0, 0, 0 });
@@ -468,19 +468,19 @@ static void add_routine(struct describing *d)
 	if (w->emit->target->lanes_are_threads)
 		add_launches(d, routine, steps, arguments);
 	else if (!w->package->steps) {
-		for (size_t i = 0; i < program->inputs.count; i++)
+		FOR_ALL (i, program->inputs)
 			value_list_add(arguments, argument_of(d, program->inputs.at[i]));
-		for (size_t i = 0; i < program->outputs.count; i++)
+		FOR_ALL (i, program->outputs)
 			value_list_add(arguments, argument_of(d, program->outputs.at[i]));
 		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_WORKSPACE", 0, 0));
 		if (w->weights_bytes)
 			value_list_add(arguments, place_value(d->arena, "INGOT_FROM_CONSTANTS", 0, 0));
 	} else
-		for (size_t k = 0; k < w->lowered->kernels.count; k++)
+		FOR_ALL (k, w->lowered->kernels)
 			add_kernel(d, w->lowered->kernels.at[k], steps, arguments);
 	struct value outputs = node_list(d, w->of->output_names, program->outputs.count),
 	             states = states_of(d, outputs);
-	for (size_t i = 0; i < value_count(states); i++) {
+	FOR (i, value_count(states)) {
 		struct value state = value_at(states, i);
 		value_set_int(state, "first", (int64_t)value_count(arguments));
 		value_list_add(
@@ -525,9 +525,9 @@ void package_describe(struct writing *w)
 		.kernels = value_list(arena),
 		.routines = value_list(arena) };
 	add_nodes(&d);
-	for (int p = 0; p < w->package->part_count; p++) {
+	FOR (p, w->package->part_count) {
 		package_part(w, p);
-		for (size_t i = 0; i < w->lowered->program->all.count; i++)
+		FOR_ALL (i, w->lowered->program->all)
 			if (is_there(w->lowered->program->all.at[i]))
 				add_tensor(&d, w->lowered->program->all.at[i]);
 		add_routine(&d);
@@ -548,7 +548,7 @@ void package_module(struct writing *w)
 	package_describe(w);
 	package_render(w, "package/module.jinja", file);
 	package_source(w, file);
-	for (size_t i = 0; i < embedded_runtime_count; i++) {
+	FOR (i, embedded_runtime_count) {
 		const struct embedded_file *one = &embedded_runtime_files[i];
 		const char *name = arena_printf(w->emit->arena, "runtime/%s", one->name);
 		file_set_add(w->files, name, one->at, one->bytes);

@@ -29,7 +29,7 @@ static bool is_word(const char *word, size_t length, const char *name, bool any_
 
 static bool is_taken(enum taken what, const char *name)
 {
-	for (size_t i = 0; i < COUNT(taken); i++)
+	FOR (i, COUNT(taken))
 		for (const char *word = taken[i].words; taken[i].what == what && *word; word += strspn(word, " ")) {
 			size_t length = strcspn(word, " ");
 			if (is_word(word, length, name, what == HEADER))
@@ -110,7 +110,7 @@ static bool is_file_of(const char *name, const char *other)
 	size_t length = strlen(other);
 	if (strncasecmp(name, other, length) || name[length] != '_')
 		return false;
-	for (size_t i = 0; i < COUNT(ends); i++)
+	FOR (i, COUNT(ends))
 		if (!strcasecmp(name + length + 1, ends[i]))
 			return true;
 	return !strncasecmp(name + length + 1, "kernels_", 8);
@@ -120,7 +120,7 @@ const char *emit_part_name(
         struct arena *arena, const char *library, const char *name, const char *const *others, int count)
 {
 	bool meets = !strcasecmp(name, "module") || !strcasecmp(name, "weights") || !strcasecmp(name, "weights_check");
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		meets |= is_file_of(name, others[i]);
 	return arena_printf(arena, "%s_%s%s", library, name, meets ? "_" : "");
 }

@@ -31,7 +31,7 @@ struct ordering {
 static const char *buffer_of(void *user, const struct definition *of)
 {
 	const struct ordering *o = user;
-	for (int i = 0; i < o->order->part_count; i++)
+	FOR (i, o->order->part_count)
 		if (of == o->order->parts[i].before && o->order->parts_local)
 			return of->name;
 	return emit_buffer((void *)(uintptr_t)o->kernel, of);
@@ -41,7 +41,7 @@ static const char *buffer_of(void *user, const struct definition *of)
 static struct held part_held(void *user, const struct expr *load)
 {
 	const struct ordering *o = user;
-	for (int i = 0; i < o->order->part_count; i++)
+	FOR (i, o->order->part_count)
 		if (load->of == o->order->parts[i].now)
 			return (struct held){ .text = load->of->name };
 	return (struct held){ 0 };
@@ -64,7 +64,7 @@ static struct value printed(
 {
 	struct printer printer = printer_of(o, lane);
 	printer_share(&printer, roots, (size_t)count);
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		texts[i] = printer_value(&printer, roots[i]);
 	return emit_lets(o->emit->arena, &printer);
 }
@@ -110,10 +110,10 @@ static struct value choice_value(struct ordering *o)
 	const struct expr *bars = order->bars ? order->bars : over_row(o, o->d->choice[CHOICE_BARS]);
 	const char *texts[ORDER_PARTS], *text;
 	bool lanes = order->bars_lanes && o->emit->target->lanes > 1;
-	for (int i = 0; i < order->part_count; i++)
+	FOR (i, order->part_count)
 		roots[i] = over_row(o, order->parts[i].value);
 	value_dict_set(choice, "part_lets", printed(o, -1, order->part_count, roots, texts));
-	for (int i = 0; i < order->part_count; i++) {
+	FOR (i, order->part_count) {
 		const struct order_part *one = &order->parts[i];
 		const struct index *at[] = { order->parts_local ? index_constant(arena, 0)
 			                                        : index_var(arena, ORDER_BLOCK, o->kernel->blocks),
@@ -192,7 +192,7 @@ void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 		{ "keys_of_block", definition_chooses(d) ? order->n : order->room } };
 	const struct index *to = order_address(arena, order, d, o.with);
 	o.with[d->rank + 1] = index_var(arena, ORDER_BEFORE, order->n); /* where the position itself is asked: GPUs */
-	for (size_t i = 0; i < COUNT(sizes); i++)
+	FOR (i, COUNT(sizes))
 		value_set_int(values, sizes[i].name, sizes[i].value);
 	value_set_string(values, "rows", order_ends(emit, kernel, order->in_blocks, values));
 	value_set_string(values, "to", printer_element(&printer, d, to));

@@ -8,7 +8,7 @@ static struct value tensor_value(
 {
 	static const char *const members[] = { "present", "type", "rank", "dims", "size", "value" };
 	struct value value = value_dict(emit->arena);
-	for (size_t i = 0; i < COUNT(members); i++)
+	FOR (i, COUNT(members))
 		value_dict_set(value, members[i], value_dict_get(described, members[i]));
 	value_dict_set(value, "name", of ? value_string(emit_buffer((void *)(uintptr_t)kernel, of)) : value_none());
 	value_dict_set(value, "c", of ? value_string(dtypes[of->type].c) : value_none());
@@ -31,7 +31,7 @@ void own_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 		value_list_add(outputs,
 		        tensor_value(emit, kernel, value_at(value_dict_get(*own->globals, "outputs"), (size_t)k),
 		                own->node->out[k] ? tensors->results[n++] : NULL));
-	for (size_t i = 0; i < COUNT(told); i++)
+	FOR (i, COUNT(told))
 		value_dict_set(globals, told[i], value_dict_get(*own->globals, told[i]));
 	value_dict_set(globals, "inputs", inputs);
 	value_dict_set(globals, "outputs", outputs);

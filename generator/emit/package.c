@@ -441,7 +441,7 @@ static struct value tensors_value(const struct writing *w, bool inputs)
 	struct arena *arena = w->emit->arena;
 	const struct program *program = w->lowered->program;
 	struct value list = value_list(arena);
-	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
+	FOR (i, (inputs ? program->inputs.count : program->outputs.count)) {
 		bool state = package_slot(w, i, inputs) != NULL;
 		struct value value = inputs
 		        ? tensor_value(w, program->inputs.at[i], w->input_labels[i], w->input_fields[i])
@@ -568,7 +568,7 @@ struct value package_pools(const struct writing *w, bool all)
 	struct arena *arena = w->emit->arena;
 	struct value list = value_list(arena);
 	bool named = lowered_has_memories(w->lowered);
-	for (size_t i = 0; i < (named ? w->lowered->workspace_pools.count : 1); i++) {
+	FOR (i, (named ? w->lowered->workspace_pools.count : 1)) {
 		struct value value = value_dict(arena);
 		const char *name = w->lowered->workspace_pools.at[i].name;
 		int64_t bytes = named ? w->lowered->workspace_pools.at[i].bytes : package_workspace(w, all);

@@ -563,7 +563,7 @@ void package_c(struct writing *w)
 		package_module(w);
 	if (package->exported) {
 		struct value functions = value_list(arena);
-		for (int p = 0; p < (package->cpus ? 1 : package->part_count); p++) {
+		FOR (p, (package->cpus ? 1 : package->part_count)) {
 			const char *name = package->cpus ? package->name : package->parts[p].name;
 			package_part(w, p);
 			value_list_add(functions, value_string(arena_printf(arena, "%s_run", name)));

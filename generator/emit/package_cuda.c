@@ -367,7 +367,7 @@ static struct value host_arrays(struct writing *w, bool inputs, int64_t *end)
 	struct arena *arena = w->emit->arena;
 	const struct program *program = w->lowered->program;
 	struct value list = value_list(arena);
-	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
+	FOR (i, (inputs ? program->inputs.count : program->outputs.count)) {
 		struct value value = value_dict(arena);
 		int64_t bytes = scheduled(inputs ? program->inputs.at[i] : program->outputs.at[i])->bytes;
 		value_set_int(value, "at", *end);

@@ -42,7 +42,7 @@ const char *project_word(int i) { return i >= 0 && i < (int)COUNT(projects) ? pr
 bool project_needs_board(const char *word)
 {
 	bool needs = false;
-	for (size_t i = 0; i < COUNT(projects); i++)
+	FOR (i, COUNT(projects))
 		needs |= projects[i].needs_board && !strcmp(projects[i].word, word);
 	return needs;
 }
@@ -75,7 +75,7 @@ void package_add_project(struct writing *w)
 	}
 	value_set_bool(w->globals, "riscv", !strncmp(w->emit->target->name, "rv32", 4));
 	value_set_string(w->globals, "cross", w->emit->target->cross ? w->emit->target->cross : "cc");
-	for (size_t i = 0; i < COUNT(project_files); i++)
+	FOR (i, COUNT(project_files))
 		if (!strcmp(project_files[i].package, w->package->project))
 			package_render(w, project_files[i].template,
 			        arena_printf(arena, "%s%s%s", project_files[i].file,

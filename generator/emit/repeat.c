@@ -58,7 +58,7 @@ static struct value step_value(
 {
 	struct value value = value_dict(emit->arena);
 	const char *arguments = "";
-	for (size_t i = 0; i < step->params.count; i++)
+	FOR_ALL (i, step->params)
 		arguments = arena_printf(emit->arena, "%s%s, ", arguments,
 		        argument_of(emit, kernel, step->params.at[i].of, step->params.at[i].written));
 	value_set_string(value, "name", emit_symbol(emit, step));
@@ -94,9 +94,9 @@ struct value repeat_values(struct emit *emit, const struct kernel *kernel, const
 	const struct repeat *repeat = rounds->repeat;
 	struct value globals = value_dict(emit->arena), steps = value_list(emit->arena),
 	             pairs = value_list(emit->arena);
-	for (size_t s = 0; s < rounds->body->kernels.count; s++)
+	FOR_ALL (s, rounds->body->kernels)
 		value_list_add(steps, step_value(emit, kernel, rounds->body->kernels.at[s], more ? more[s] : NULL));
-	for (size_t k = 0; k < repeat->body->outputs.count; k++)
+	FOR_ALL (k, repeat->body->outputs)
 		if (repeat->out[k].moves == REPEAT_CARRIED)
 			value_list_add(pairs, pair_value(emit, kernel, k));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
@@ -111,7 +111,7 @@ struct value repeat_values(struct emit *emit, const struct kernel *kernel, const
 void repeat_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
 	const struct lowered *body = kernel_inside(kernel);
-	for (size_t s = 0; s < body->kernels.count; s++)
+	FOR_ALL (s, body->kernels)
 		if (!body->kernels.at[s]->same) {
 			emit_kernel(emit, body->kernels.at[s], out);
 			text_addc(out, '\n');

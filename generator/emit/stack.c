@@ -63,7 +63,7 @@ static int64_t rank(const struct stack_frame *frame, unsigned object)
 static struct stack_frame *frame_at(const struct stack_frames *frames, const char *name, unsigned object)
 {
 	struct stack_frame *found = NULL;
-	for (size_t i = 0; i < frames->of.count; i++)
+	FOR_ALL (i, frames->of)
 		if (is_same(name, frames->of.at[i].name)
 		        && (!found || rank(&frames->of.at[i], object) > rank(found, object)))
 			found = &frames->of.at[i];
@@ -77,7 +77,7 @@ static int64_t depth(const struct target *target, const struct object_sizes *obj
 		return frame->deep;
 	frame->deep = frame->bytes; /* of one that calls itself: none does */
 	int64_t below = 0;
-	for (size_t i = 0; i < objects->calls.count; i++) {
+	FOR_ALL (i, objects->calls) {
 		const struct object_call *call = &objects->calls.at[i];
 		if (call->object != frame->object || !is_same(call->from, frame->name))
 			continue;

@@ -27,7 +27,7 @@ static void add_name(struct writing *w, const json_t *name)
 
 static void add_names(struct writing *w, const json_t *list, const char *key)
 {
-	for (size_t i = 0; i < json_array_size(list); i++)
+	FOR (i, json_array_size(list))
 		add_name(w, key ? json_object_get(json_array_get(list, i), key) : json_array_get(list, i));
 }
 
@@ -56,7 +56,7 @@ static void drop_shared(struct writing *w, const char *own)
 		        ? manifest_read(w, entry->d_name)
 		        : NULL;
 		const json_t *files = json_object_get(other, "files");
-		for (size_t i = 0; i < json_array_size(files); i++)
+		FOR (i, json_array_size(files))
 			drop_name(w, json_string_value(json_array_get(files, i)));
 		json_decref(other);
 	}
@@ -84,7 +84,7 @@ void package_read_old(struct writing *w)
 
 void package_remove_old(struct writing *w)
 {
-	for (size_t i = 0; i < w->old.count; i++) {
+	FOR_ALL (i, w->old) {
 		bool made = false;
 		for (size_t k = 0; file_set_name(w->files, k); k++)
 			made |= !strcmp(file_set_name(w->files, k), w->old.at[i]);

@@ -39,7 +39,7 @@ static void set_lines(struct value values, struct arena *arena, const struct str
 static const char *arguments_of(struct emit *emit, const struct kernel *kernel, const struct strips *s)
 {
 	const char *all = "";
-	for (size_t i = 0; i < s->product->params.count; i++) {
+	FOR_ALL (i, s->product->params) {
 		const struct definition *of = s->product->params.at[i].of;
 		all = arena_printf(emit->arena, "%s%s%s", all, i ? ", " : "",
 		        emit_buffer((void *)(uintptr_t)kernel, of == s->map ? s->strip : of));

@@ -4,7 +4,7 @@
 
 static const char *file_text(struct arena *arena, const char *name)
 {
-	for (size_t i = 0; i < embedded_runtime_count; i++)
+	FOR (i, embedded_runtime_count)
 		if (!strcmp(embedded_runtime_files[i].name, name))
 			return arena_copy(
 			        arena, (const char *)embedded_runtime_files[i].at, embedded_runtime_files[i].bytes);

@@ -64,7 +64,7 @@ void contraction_at_k_block(const struct printing *p, bool first, const struct i
 {
 	const struct contraction *c = p->c;
 	memset(with, 0, MAX_VARS * sizeof *with);
-	for (int t = 0; t < c->terms; t++)
+	FOR (t, c->terms)
 		with[c->column + 1 + t] = t == 0 && c->k_block && !first ? index_var(p->arena, K_BLOCK_VAR, INT32_MAX)
 		                                                         : index_constant(p->arena, 0);
 	if (first && packs_rows_of_a(c))
@@ -202,7 +202,7 @@ static struct value two_of(
 		bounds = rounding_bounds(&printer, expr_substitute(p->arena, c->value, with), 0, &of[i]);
 	}
 	printer_share(&printer, of, 2);
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		p->accumulator = sums[i];
 		text[i] = arena_printf(p->arena, "ivec_rounded%s(%s%s)", type, printer_value(&printer, of[i]), bounds);
 	}
@@ -236,7 +236,7 @@ static struct value call_result(struct template_call *call)
 	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0), each = stored_at_once(p);
 	const struct index *row = index_constant(p->arena, r), *vec = index_constant(p->arena, v);
 	const char *sums[2];
-	for (int i = 0; i < 2; i++)
+	FOR (i, 2)
 		sums[i] = arena_printf(p->arena, "s%d_%d", (int)r, (int)v + i);
 	if (each == 1 || v + each > user->tile->vecs - (user->tile->left != 0))
 		return result_of(p, row, vec, left_of(p, user->tile, v), sums[0]);
@@ -293,7 +293,7 @@ static struct value call_heavy(struct template_call *call)
 	const struct index *row = index_var(p->arena, SPARE_ROW, INT32_MAX),
 	                   *vec = index_var(p->arena, SPARE_VEC, INT32_MAX);
 	const char *left = left_of(p, user->tile, v), *sums[2];
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		const struct index *column = index_plus(p->arena, vec, i);
 		struct printer printer = contraction_printer(p, left);
 		sums[i] = arena_printf(p->arena, "%s_load(sums + %s)", lane_type_of(p->c->product->sum).vector,
@@ -337,7 +337,7 @@ static struct value call_a(struct template_call *call)
 		text_printf(&text, "%s%" PRId64 " * %s", text.count ? " + " : "", r, p->row_stride.name);
 	else
 		constant = r * p->row_stride.direct;
-	for (int t = 0; t < c->terms; t++) {
+	FOR (t, c->terms) {
 		const struct stride *s = &p->term_stride[t];
 		const char *name = step_name(p, t, u);
 		if (s->name)
@@ -433,7 +433,7 @@ static struct value call_b(struct template_call *call)
 	int64_t step = index_factor(c->b_at, c->column);
 	if (v)
 		text_printf(&text, " + %" PRId64, v * lanes * step);
-	for (int t = 0; t < c->terms; t++)
+	FOR (t, c->terms)
 		text_printf(&text, " + %" PRId64 " * %s", index_factor(c->b_at, c->column + 1 + t), step_name(p, t, u));
 	const char *left = left_of(p, user->tile, v);
 	const char *by = step == 1 ? "load" : "gather",
@@ -497,9 +497,9 @@ static bool crosses(
 {
 	const int term = c->column + 1 + contraction_term_of(c, pad);
 	int64_t each = index_factor(pad->at, contraction_row(c)), first, last;
-	for (int64_t tile = 0; tile < pad_tiles(c, pad); tile++) {
+	FOR (tile, pad_tiles(c, pad)) {
 		pad_rows(c, pad, tile, &first, &last);
-		for (int64_t k = 0; k < c->extents[term]; k++) {
+		FOR (k, c->extents[term]) {
 			int64_t at = first + each * row + index_factor(pad->at, term) * k;
 			if (last == first + each * (of->rows - 1) && at >= place && at - each < place)
 				return true;
@@ -512,7 +512,7 @@ static bool crosses(
 static void add_parts(
         struct printing *p, struct printer *printer, const struct tile *of, const struct range *pad, struct value parts)
 {
-	for (int end = 0; end < 2; end++)
+	FOR (end, 2)
 		for (int64_t row = 1, place = end ? pad->to : pad->from; row < of->rows; row++)
 			if (crosses(p->c, of, pad, row, place))
 				value_set_string(add_part(p->arena, parts, end ? 0 : row, end ? row : of->rows), "when",
@@ -534,7 +534,7 @@ static struct value taps_value(struct printing *p, const struct tile *of, int un
 		return value_none();
 	printer.lane = -1;
 	text_init(&when, p->emit->build);
-	for (int i = 0; i < c->pad_count; i++) {
+	FOR (i, c->pad_count) {
 		const struct range *pad = &c->arranged_pads[i];
 		if (contraction_term_of(c, pad) < 0)
 			continue;
@@ -570,7 +570,7 @@ static void need_load(void *user, const struct expr *load)
 	struct needs *n = user;
 	if (load->of == n->p->c->root || (n->p->c->wide && load->of == n->p->c->b->of))
 		return;
-	for (size_t i = 0; i < n->p->kernel->params.count; i++)
+	FOR_ALL (i, n->p->kernel->params)
 		if (n->p->kernel->params.at[i].of == load->of)
 			n->param[i] = true;
 	need_index(n, schedule_address(n->p->arena, load->of, load->at));
@@ -634,12 +634,12 @@ static void thread_arguments(struct printing *p, struct text *a, struct text *b)
 		text_printf(a, ", long %s", p->row_stride.name);
 		text_printf(b, ", %s", p->row_stride.name);
 	}
-	for (int t = 0; t < c->terms; t++)
+	FOR (t, c->terms)
 		if (p->term_stride[t].name) {
 			text_printf(a, ", long %s", p->term_stride[t].name);
 			text_printf(b, ", %s", p->term_stride[t].name);
 		}
-	for (size_t i = 0; i < p->kernel->params.count; i++) {
+	FOR_ALL (i, p->kernel->params) {
 		const struct param *param = &p->kernel->params.at[i];
 		if (!n.param[i] && !param->written)
 			continue;
@@ -681,13 +681,13 @@ static void thread_arguments(struct printing *p, struct text *a, struct text *b)
  * and the shared memory. */
 static void block_arguments(struct printing *p, struct text *a, struct text *b)
 {
-	for (size_t i = 0; i < p->kernel->params.count; i++) {
+	FOR_ALL (i, p->kernel->params) {
 		const struct param *param = &p->kernel->params.at[i];
 		text_printf(a, "%s%s *restrict %s, ", param->written ? "" : "const ", dtypes[param->of->type].c,
 		        param->name);
 		text_printf(b, "%s, ", param->name);
 	}
-	for (int v = 0; v < p->c->batches; v++) {
+	FOR (v, p->c->batches) {
 		text_printf(a, "long %s, ", p->names[v]);
 		text_printf(b, "%s, ", p->names[v]);
 	}

@@ -38,9 +38,9 @@ struct value walk_values(struct emit *emit, const struct kernel *kernel)
 	} sizes[] = { { "rows", d->extents[0] }, { "trees", d->extents[1] }, { "features", d->reduced_extents[0] },
 		{ "block", walking->rows }, { "per", walking->per }, { "blocks_of_row", walking->blocks_of_row },
 		{ "blocks", kernel->blocks }, { "shift", d->walk->shift } };
-	for (size_t i = 0; i < COUNT(buffers); i++)
+	FOR (i, COUNT(buffers))
 		value_set_string(values, buffers[i].name, emit_buffer(user, buffers[i].of));
-	for (size_t i = 0; i < COUNT(sizes); i++)
+	FOR (i, COUNT(sizes))
 		value_set_int(values, sizes[i].name, sizes[i].value);
 	value_set_string(values, "word", walk_word(emit->arena, d));
 	value_dict_set(values, "ends", ends_of(emit, kernel, walking));

@@ -51,7 +51,7 @@ static struct value call_start(struct template_call *call)
 static void name_place(struct printing *p, struct template_call *call, size_t first)
 {
 	static const int of[] = { 0, 2, 3, 1 }; /* image, row, column, channel -> n, h, w, o */
-	for (size_t i = 0; i < COUNT(of); i++)
+	FOR (i, COUNT(of))
 		p->names[of[i]] = arena_printf(p->arena, "(%s)", call_string(call, first + i, "0"));
 }
 
@@ -128,7 +128,7 @@ static struct value filters_value(const struct target *target, struct arena *are
 		{ "column", c->w_column },
 		{ "k_block", c->k_block },
 	};
-	for (size_t i = 0; i < COUNT(sizes); i++)
+	FOR (i, COUNT(sizes))
 		value_set_int(filters, sizes[i].key, sizes[i].value);
 	value_set_bool(filters, "kept", c->kept);
 	value_set_bool(filters, "turns",
@@ -147,7 +147,7 @@ static struct value points_value(struct arena *arena, const struct contraction *
 	const int64_t stored[] = { stride[2], stride[0], stride[1], stride[3], stride[2] },
 	              *from = c->packed ? packed : stored;
 	static const char *const keys[] = { "column", "row", "point", "channel", "lane" };
-	for (size_t i = 0; i < COUNT(keys); i++)
+	FOR (i, COUNT(keys))
 		value_set_int(u, keys[i], from[i]);
 	return u;
 }
@@ -162,7 +162,7 @@ static struct value ends_value(struct emit *emit, const struct kernel *kernel, c
 	if (!contraction_is_counted(c))
 		return value_none();
 	struct value ends = value_dict(emit->arena), lets = value_list(emit->arena);
-	for (size_t i = 0; i < COUNT(sizes); i++) {
+	FOR (i, COUNT(sizes)) {
 		int v = sizes[i].v;
 		if (!c->counts[v]) {
 			value_set_int(ends, sizes[i].key, c->root->extents[v]);
@@ -206,7 +206,7 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 		{ "warps", c->warps },
 		{ "depth", c->depth },
 	};
-	for (size_t i = 0; i < COUNT(sizes); i++)
+	FOR (i, COUNT(sizes))
 		value_set_int(values, sizes[i].key, sizes[i].value);
 	value_dict_set(from, "name",
 	        c->x_base ? value_printf(arena, "(%s + %" PRId64 ")", name, c->x_base) : value_string(name));
@@ -242,7 +242,7 @@ void winograd_emit(struct emit *emit, const struct kernel *kernel, struct text *
 {
 	struct printing *p = arena_new(emit->arena, struct printing);
 	*p = (struct printing){ .emit = emit, .arena = emit->arena, .kernel = kernel, .c = kernel->detail };
-	for (int v = 0; v < MAX_VARS; v++)
+	FOR (v, MAX_VARS)
 		p->names[v] = "0";
 	struct value values = winograd_values(emit, kernel);
 	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));

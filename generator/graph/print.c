@@ -236,7 +236,7 @@ static void print_attribute(const struct printer *p, const struct attribute *a, 
 	if (word && (a->kind >= ATTRIBUTE_TENSORS || !a->count))
 		text_printf(p->out, ": %s", word);
 	text_adds(p->out, is_list ? " = [" : " = ");
-	for (size_t i = 0; i < (is_list ? a->count : 1); i++) {
+	FOR (i, (is_list ? a->count : 1)) {
 		text_adds(p->out, i ? ", " : "");
 		print_item(p, a, i, indent);
 	}

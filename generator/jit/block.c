@@ -42,7 +42,7 @@ void blocks_let(struct blocks *b, const char *type, const char *name, const char
 
 void blocks_lets(struct blocks *b)
 {
-	for (size_t i = 0; i < b->printer.lets.count; i++)
+	FOR_ALL (i, b->printer.lets)
 		blocks_let(b, b->printer.lets.at[i].type, b->printer.lets.at[i].name, b->printer.lets.at[i].value);
 	b->printer.lets.count = 0;
 }
@@ -116,7 +116,7 @@ const char *blocks_constant(struct blocks *b, const struct expr *e)
 
 void blocks_uses(struct blocks *b, const char *name, const char *signature)
 {
-	for (size_t i = 0; i < b->used.count; i++)
+	FOR_ALL (i, b->used)
 		if (!strcmp(b->used.at[i].name, name))
 			return;
 	push(b->arena, &b->used, (struct used){ name, signature });
@@ -148,7 +148,7 @@ static void begin_values(struct blocks *b, const struct expr *e)
 	values->parts.arena = b->arena;
 	number_expr(&values->parts, e);
 	values->known = arena_new_array(b->arena, struct known, values->parts.all.count);
-	for (size_t i = 0; i < values->parts.all.count; i++)
+	FOR_ALL (i, values->parts.all)
 		values->known[i].uses = values->parts.all.at[i].uses;
 	if (values->parts.all.count > EXPRESSIONS_MOST)
 		blocks_cannot(b, "an expression is too large");
@@ -407,7 +407,7 @@ static bool function_of(struct blocks *b, const struct expr *e, struct function 
 	f->entry = arena_printf(b->arena, is_float ? "m_%s%s_" : "m_%s_%s_",
 	        is_float ? "" : jit_row_lanes(e->type, e->opcode), scalars[e->opcode].name);
 	f->arity = scalars[e->opcode].arity;
-	for (int i = 0; i < f->arity; i++)
+	FOR (i, f->arity)
 		f->typed |= f->arg[i]->type != DTYPE_F32;
 	/* What a comparison of floats says needs no cast. */
 	if (e->opcode == SCALAR_where && !is_float && lanes_of(e->type)->floats == 1) {
@@ -428,7 +428,7 @@ static bool function_of(struct blocks *b, const struct expr *e, struct function 
 static const char *way_of(struct blocks *b, const struct function *f, struct operand *arg, const struct dims *d)
 {
 	const char *way = "";
-	for (int i = 0; i < f->arity; i++) {
+	FOR (i, f->arity) {
 		if (f->typed && d->lane >= 0)
 			arg[i] = blocks_spread(b, f->arg[i]->type, arg[i], d);
 		way = arena_printf(b->arena, "%s%c", way, arg[i].lane || f->typed ? 'v' : 's');
@@ -441,7 +441,7 @@ static struct operand function_value(struct blocks *b, const struct expr *e, con
 {
 	struct operand arg[3];
 	bool lanes = false, rows = false, any = false, mine[3] = { false };
-	for (int i = 0; i < f->arity; i++) {
+	FOR (i, f->arity) {
 		arg[i] = blocks_value(b, f->arg[i], d, true);
 		lanes |= arg[i].lane != 0;
 		rows |= arg[i].row != 0;
@@ -453,7 +453,7 @@ static struct operand function_value(struct blocks *b, const struct expr *e, con
 	struct operand result;
 	if (!lanes && d->lane >= 0) { /* once a row, or once */
 		use = rows ? rows_alone(d) : dims_one;
-		for (int i = 0; i < f->arity; i++)
+		FOR (i, f->arity)
 			arg[i] = together(b, f->arg[i]->type, transposed_store(arg[i]), &use);
 		result = blocks_temporary(b, e->type, &use);
 		to = NULL;
@@ -470,13 +470,13 @@ static struct operand function_value(struct blocks *b, const struct expr *e, con
 		if (!result.at)
 			result = blocks_temporary(b, e->type, d);
 	}
-	for (int i = 0; i < f->arity; i++)
+	FOR (i, f->arity)
 		any |= arg[i].lane == 1;
 	if (!any)
 		arg[0].lane = 1; /* just one value */
 	if (f->entry) {
 		const char *way = way_of(b, f, arg, &use), *arguments = blocks_pointer(b, result);
-		for (int i = 0; i < f->arity; i++)
+		FOR (i, f->arity)
 			arguments = arena_printf(b->arena, "%s, %s", arguments, blocks_pointer(b, arg[i]));
 		blocks_call(b, arena_printf(b->arena, "%s%s", f->entry, way),
 		        f->arity == 1           ? "map1"

@@ -20,7 +20,7 @@ static bool has_bytes(struct blocks *b, const struct expr *e, const struct dims 
 		return true;
 	if (e->kind != EXPR_SCALAR || !jit_bytes_row(e->type, e->opcode))
 		return false;
-	for (int i = 0; i < scalars[e->opcode].arity; i++)
+	FOR (i, scalars[e->opcode].arity)
 		if (!has_bytes(b, e->arg[i], d, parts))
 			return false;
 	return true;
@@ -50,7 +50,7 @@ static struct operand bytes_value(
 	if (e->kind == EXPR_SCALAR) {
 		int arity = scalars[e->opcode].arity;
 		const char *arguments = "";
-		for (int i = 0; i < arity; i++)
+		FOR (i, arity)
 			arguments = arena_printf(
 			        b->arena, "%s, %s", arguments, blocks_pointer(b, bytes_value(b, e->arg[i], d, NULL)));
 		made = to && to->lane == 1 ? *to : bytes_scratch(b, e->type, d);

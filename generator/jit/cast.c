@@ -51,7 +51,7 @@ static const struct kernel *without_count(struct arena *arena, const struct kern
 	struct kernel *made = arena_new(arena, struct kernel);
 	*made = *kernel;
 	memset(&made->params, 0, sizeof made->params);
-	for (size_t i = 0; i < kernel->params.count; i++)
+	FOR_ALL (i, kernel->params)
 		if (kernel->params.at[i].of != r.of)
 			push(arena, &made->params, kernel->params.at[i]);
 	return made;
@@ -68,11 +68,11 @@ bool jit_cast(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	if (!name || !in_menu(emit->target->name, loops->symbols->key, name))
 		return false;
 	struct value buffers = value_list(arena), symbols = value_list(arena), numbers = value_list(arena);
-	for (size_t i = 0; i < kernel->params.count; i++)
+	FOR_ALL (i, kernel->params)
 		value_list_add(buffers, value_string(kernel->params.at[i].name));
-	for (size_t i = 0; i < loops->symbols->values.count; i++)
+	FOR_ALL (i, loops->symbols->values)
 		value_list_add(symbols, value_int(loops->symbols->values.at[i]));
-	for (size_t i = 0; i < loops->symbols->numbers.count; i++)
+	FOR_ALL (i, loops->symbols->numbers)
 		value_list_add(numbers, value_string(number_text(arena, DTYPE_F32, loops->symbols->numbers.at[i], 0)));
 	value_set_string(out->value, "entry", name);
 	value_dict_set(out->value, "buffers", buffers);

@@ -60,7 +60,7 @@ static int join_terms(struct tiling *t, struct term_loop *loops)
 {
 	const struct contraction *c = t->p->c;
 	int count = 0;
-	for (int i = 0; i < c->terms; i++) {
+	FOR (i, c->terms) {
 		int v = c->column + 1 + i;
 		const struct stride *s = &t->p->term_stride[i];
 		struct term_loop one = { t->p->names[v], t->p->ends[v], stride_text(t->b->arena, s), c->extents[v],
@@ -84,7 +84,7 @@ static struct value list_terms(const struct tiling *t, const struct term_loop *l
 	const struct contraction *c = t->p->c;
 	struct value list = value_list(t->b->arena);
 	int64_t total = 1;
-	for (int i = 0; i < *count; i++) {
+	FOR (i, *count) {
 		if (loops[i].direct < 0 || loops[i].end)
 			return list;
 		total *= loops[i].extent;
@@ -92,7 +92,7 @@ static struct value list_terms(const struct tiling *t, const struct term_loop *l
 	if (*count < 2 || c->wide || loops[*count - 1].extent > LISTED_SHORT || total > LISTED_MOST
 	        || c->b_mode == B_DIRECT || c->next_lines || c->k_block || !product_is_fma(c->product))
 		return list;
-	for (int64_t n = 0; n < total; n++) {
+	FOR (n, total) {
 		int64_t at = 0, rest = n;
 		for (int i = *count - 1; i >= 0; rest /= loops[i--].extent)
 			at += rest % loops[i].extent * loops[i].direct;
@@ -125,7 +125,7 @@ static void add_terms(struct tiling *t, const struct term_loop *loops, int count
 		a_at = a_at ? arena_printf(arena, "%s + %s", a_at, a) : a;
 		w_at = w_at ? arena_printf(arena, "%s + %s", w_at, w) : w;
 	}
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		struct value one = value_dict(arena);
 		value_dict_set(one, "extent", loops[i].end ? value_string(loops[i].end) : value_int(loops[i].extent));
 		set(one, "name", loops[i].name);
@@ -150,17 +150,17 @@ static bool pads_all(const struct tiling *t, struct stage *whole)
 	if (!t->p->packed || c->k_block || !stage_whole(c, whole) || whole->dims > PACKED_A_DIMS
 	        || whole->floats * 4 > t->b->printer.target->l2_bytes / 4)
 		return false;
-	for (int v = 0; v < c->column; v++)
+	FOR (v, c->column)
 		tiles *= v == row ? 1 : c->extents[v];
-	for (int i = 0; i < c->pad_count; i++) {
+	FOR (i, c->pad_count) {
 		const struct range *pad = &c->arranged_pads[i];
 		int64_t reach = 0;
-		for (int k = 0; k < c->terms; k++)
+		FOR (k, c->terms)
 			reach += index_factor(pad->at, c->column + 1 + k) * (c->extents[c->column + 1 + k] - 1);
-		for (int v = 0; v < c->column; v++) {
+		FOR (v, c->column) {
 			int64_t factor = index_factor(pad->at, v), parts = v == row ? c->row_blocks : c->extents[v],
 			        there = 0;
-			for (int64_t p = 0; p < parts; p++) {
+			FOR (p, parts) {
 				int64_t begin = c->extents[v] * p / parts, last = c->extents[v] * (p + 1) / parts - 1;
 				there += pad->at->constant + factor * begin >= pad->from
 				        && pad->at->constant + factor * last + reach < pad->to;
@@ -184,7 +184,7 @@ static void pad_all(struct tiling *t, const struct stage *whole)
 	for (int v = 0; v <= c->column + c->terms; v++)
 		with[v] = index_constant(arena, 0);
 	set(padded, "from", printer_address(&t->b->printer, c->a->of, index_substitute(arena, c->a_at, with)));
-	for (int i = 0; i < whole->dims - run; i++) {
+	FOR (i, whole->dims - run) {
 		const struct stage_dim *d = &whole->dim[i];
 		struct value dim = value_dict(arena), pad = d->pad ? value_dict(arena) : value_none();
 		value_set_int(dim, "extent", d->extent);
@@ -205,12 +205,12 @@ static void pad_all(struct tiling *t, const struct stage *whole)
 	blocks_uses(t->b, "m_pack_a", "packed_a");
 	const char *at = "padded";
 	int row = contraction_row(c);
-	for (int v = 0; v < c->column; v++)
+	FOR (v, c->column)
 		if (v == row ? whole->of_row : whole->of_outer[v])
 			at = arena_printf(arena, "%s + %" PRId64 " * %s", at,
 			        v == row ? whole->of_row : whole->of_outer[v], p->names[v]);
 	p->row_stride = (struct stride){ .direct = whole->of_row };
-	for (int k = 0; k < c->terms; k++)
+	FOR (k, c->terms)
 		p->term_stride[k] = (struct stride){ .direct = whole->of_term[k] };
 	value_dict_set(globals, "padded", padded);
 	value_dict_set(globals, "packed_a", value_none());
@@ -350,7 +350,7 @@ static void add_entries(struct tiling *t)
 		blocks_uses(b, name, "sized_tile");
 		return;
 	}
-	for (int i = 0; i < p->tile_count; i++) {
+	FOR (i, p->tile_count) {
 		const struct tile *one = &p->tiles[i];
 		const char *name = arena_printf(
 		        b->arena, "m_tile_%s%dx%d", p->c->b_mode == B_DIRECT ? "direct_" : "", one->rows, one->vecs);

@@ -47,7 +47,7 @@ static void fill(struct engine *engine, struct state *state)
 	allocate(build, "workspace", lowered->workspace_bytes, &state->workspace);
 	allocate(build, "scratch", state->program.scratch_bytes + JIT_LANES_MOST * 4, &state->scratch);
 	memset(state->scratch.at, 0, (size_t)state->program.scratch_bytes + JIT_LANES_MOST * 4);
-	for (size_t i = 0; i < lowered->constants.count; i++) {
+	FOR_ALL (i, lowered->constants) {
 		const struct constant_item *item = &lowered->constants.at[i];
 		constant_fill(item, (unsigned char *)state->weights.at + scheduled(item->of)->offset);
 		if (scheduled(item->of)->bytes >= FORGOTTEN_BYTES)
@@ -75,7 +75,7 @@ void jit_lower(struct model *model)
 	struct options options = *asked;
 	uint32_t written = templates_shapes(model->build, asked->templates);
 	bool wide = false; /* libtcc knows no vectors: what is made of them is made of scalars */
-	for (int s = 0; s < SHAPE_COUNT; s++)
+	FOR (s, SHAPE_COUNT)
 		wide |= (written >> s & 1) && !printed_shapes[s].plain;
 	struct target *target = jit_target(model->build->arena, wide ? target_find("generic") : asked->target);
 	options.target = target;
@@ -141,15 +141,15 @@ void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, cons
 {
 	struct state *state = engine->state;
 	const struct program *program = engine->model->lowered->program;
-	for (size_t i = 0; i < kernel->params.count; i++) {
+	FOR_ALL (i, kernel->params) {
 		const struct definition *d = kernel->params.at[i].of;
 		arguments[i] = scheduled(d)->mode == MODE_CONSTANT
 		        ? (unsigned char *)state->weights.at + scheduled(d)->offset
 		        : (unsigned char *)state->workspace.at + scheduled(d)->offset;
-		for (size_t k = 0; k < program->inputs.count; k++)
+		FOR_ALL (k, program->inputs)
 			if (program->inputs.at[k] == d)
 				arguments[i] = (void *)(uintptr_t)inputs[k];
-		for (size_t k = 0; k < program->outputs.count; k++)
+		FOR_ALL (k, program->outputs)
 			if (program->outputs.at[k] == d)
 				arguments[i] = outputs[k];
 	}

@@ -40,7 +40,7 @@ static bool place_load(void *user, const struct expr *load, const struct dims *d
 	}
 	const char *base = blocks_at(w->b, load->type, at->offset);
 	*out = (struct operand){ 0 };
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		out->row += at->var[i] >= 0 && at->var[i] == d->row ? at->stride[i] : 0;
 		out->lane += at->var[i] >= 0 && at->var[i] == d->lane ? at->stride[i] : 0;
 	}
@@ -144,7 +144,7 @@ static enum visit condition_bends(void *user, struct stmt *stmt)
 {
 	int var = *(const int *)user;
 	bool cuts = blocks_cuts(stmt->ranges, stmt->range_count, var);
-	for (int r = 0; r < stmt->range_count; r++)
+	FOR (r, stmt->range_count)
 		if (index_uses(stmt->ranges[r].at, var) && (!cuts || stmt->other.count))
 			return VISIT_END;
 	return (stmt->kind == STMT_INDEX && index_uses(stmt->at, var))
@@ -169,7 +169,7 @@ static enum visit load_finds(void *user, const struct expr *expr)
 		const struct index *at = expr_index_at(expr, i);
 		if (index_bends(at, f->row) && (cell_of_load(expr)->kind != CELL_BUFFER || !lanes_lie(expr->type)))
 			return VISIT_END;
-		for (int t = 0; t < at->count; t++) {
+		FOR (t, at->count) {
 			const struct index *one = index_of_atom(f->arena, *at->terms[t].atom, 1);
 			if (index_bends(one, f->row) && index_uses(one, f->lane))
 				return VISIT_END;
@@ -289,7 +289,7 @@ static int row_beside(struct walking *w, const struct nest *nest, int lane, bool
 {
 	int row = -1, lanes = w->b->printer.target->lanes;
 	*squares = false;
-	for (int k = 0; k < nest->count; k++) {
+	FOR (k, nest->count) {
 		const struct stmt *loop = nest->loop[k];
 		if (k == lane || !may_lie(nest->body, loop->var, loop->extent))
 			continue;
@@ -361,7 +361,7 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 	}
 	/* Loops that are not leaves, inside a map whose rounds lie along the lanes already: all stay loops. */
 	if (leaf)
-		for (int k = 0; k < nest.count; k++)
+		FOR_ALL (k, nest)
 			if (may_gather(nest.body, nest.loop[k]->var, nest.loop[k]->extent)) {
 				double cost = judge(b->arena, nest.body, nest.loop[k]->var, nest.loop[k]->extent);
 				if (lane < 0 || cost <= least)
@@ -381,7 +381,7 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 		row = nest.count - 1;
 	struct value outer[NEST_MOST + 2];
 	int opened = 0;
-	for (int k = 0; k < nest.count; k++)
+	FOR_ALL (k, nest)
 		if (k != lane && k != row)
 			blocks_loop(w->b, nest.loop[k]->var, nest.loop[k]->extent, 1, &outer[opened++]);
 	struct dims inner = *d;
@@ -413,7 +413,7 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 		inner.n = blocks_count(w->b, nest.loop[row]->var, extent, chunk);
 	}
 	int64_t before = b->scratch, rounds = 1;
-	for (int k = 0; k < nest.count; k++)
+	FOR_ALL (k, nest)
 		rounds *= nest.loop[k]->extent;
 	b->few |= leaf && inner.rows_most * inner.n_most < JIT_FEW && rounds >= JIT_FEW * JIT_FEW;
 	emit_block(w, nest.body, &inner);
@@ -556,7 +556,7 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 		blocks_cannot(b, "a sum inside a block");
 		return;
 	}
-	for (int s = 0; s < loop->sum_count; s++)
+	FOR (s, loop->sum_count)
 		begin_cell(w, loop->sums[s], d);
 	if (emit_across(w, loop, d) || emit_beside(w, loop, d) || emit_parts(w, loop, d))
 		return;
@@ -590,7 +590,7 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 			continue;
 		}
 		int64_t temporaries = b->scratch;
-		for (int t = 0; t < step.terms; t++) {
+		FOR (t, step.terms) {
 			struct operand o = blocks_vector(b, step.term[t], &inner);
 			arguments = arena_printf(b->arena, "%s, %s, %" PRId64, arguments, o.at, o.row);
 		}
@@ -623,7 +623,7 @@ static bool loads_cell(const struct expr *expr, struct cell *cell) { return expr
 static bool runs(struct walking *w, const struct block *body)
 {
 	size_t sets = 0;
-	for (size_t i = 0; i < body->count; i++) {
+	FOR (i, body->count) {
 		const struct stmt *stmt = body->at[i];
 		struct step step;
 		if (stmt->kind == STMT_STORE)
@@ -632,7 +632,7 @@ static bool runs(struct walking *w, const struct block *body)
 		        || (stmt->value->opcode != SCALAR_add && stmt->value->opcode != SCALAR_mul)
 		        || !w->cells[stmt->cell->of.number].known || expr_visit(step.term[0], loads_register, NULL))
 			return false;
-		for (size_t k = 0; k < i; k++) /* a store of what it was before has another form */
+		FOR (k, i) /* a store of what it was before has another form */
 			if (body->at[k]->cell == stmt->cell
 			        || (body->at[k]->kind == STMT_STORE && loads_cell(body->at[k]->value, stmt->cell)))
 				return false;
@@ -652,7 +652,7 @@ static bool emit_running(struct walking *w, const struct stmt *loop, const struc
 	struct value outer;
 	blocks_loop(b, loop->var, loop->extent, chunk, &outer);
 	struct dims inner = { -1, loop->var, "1", blocks_count(b, loop->var, loop->extent, chunk), 1, chunk };
-	for (size_t i = 0; i < body->count; i++) {
+	FOR (i, body->count) {
 		const struct stmt *stmt = body->at[i];
 		if (stmt->kind == STMT_STORE) {
 			emit_store(w, stmt, &inner);
@@ -669,7 +669,7 @@ static bool emit_running(struct walking *w, const struct stmt *loop, const struc
 		kept[i] = *at;
 		*at = (struct where){ true, offset, { loop->var, -1 }, { 1, 0 } };
 	}
-	for (size_t i = 0; i < body->count; i++)
+	FOR (i, body->count)
 		if (body->at[i]->kind == STMT_SET)
 			w->cells[body->at[i]->cell->of.number] = kept[i];
 	blocks_close(b, outer);
@@ -691,7 +691,7 @@ static bool term_of(struct walking *w, const struct stmt *stmt, const struct cel
 	struct step step;
 	if (!step_of(stmt, sum, &step) || stmt->value->type != DTYPE_F32 || !strcmp(step.name, "mul"))
 		return false;
-	for (int t = 0; t < step.terms; t++) {
+	FOR (t, step.terms) {
 		if (step.term[t]->kind == EXPR_NUMBER && step.term[t]->number == 0 && !signbit(step.term[t]->number)
 		        && d->n_most <= JIT_LANES_MOST) {
 			o[t] = (struct operand){ .at = arena_printf(w->b->arena, "scratch - %d", JIT_LANES_MOST),
@@ -715,7 +715,7 @@ static bool term_of(struct walking *w, const struct stmt *stmt, const struct cel
 	if (!kind->lane[0] && !(step.terms == 2 && kind->lane[1]))
 		return false;
 	const char *ways[2];
-	for (int t = 0; t < 2; t++)
+	FOR (t, 2)
 		ways[t] = t == step.terms    ? ""
 		        : kind->lane[t] == 2 ? "2"
 		        : kind->lane[t] & ~1 ? "k"
@@ -772,7 +772,7 @@ static void add_run(struct walking *w, const struct block *block, size_t from, s
 		step_of(block->at[from + i], block->at[from]->cell, &step);
 		term_of(w, block->at[from + i], block->at[from]->cell, d, &kind, o);
 		struct value term = blocks_entry(w->b, "term");
-		for (int t = 0; t < step.terms; t++) {
+		FOR (t, step.terms) {
 			int64_t by;
 			const char *name = t ? "b" : "a";
 			if (i && lies_behind(w->b->arena, step.term[t], before.term[t], &by))
@@ -829,7 +829,7 @@ static bool emit_fused(struct walking *w, const struct stmt *stmt, const struct 
 		rounds *= loop[inner - 1]->extent;
 	if (inner == count)
 		return false;
-	for (int k = 0; k < count; k++) {
+	FOR (k, count) {
 		if (k == inner)
 			blocks_entry(w->b, "terms");
 		blocks_loop(w->b, loop[k]->var, loop[k]->extent, 1, &outer[k]);
@@ -892,7 +892,7 @@ static size_t emit_zipped(struct walking *w, const struct block *block, size_t f
 	if (count < 2 || count > ZIPPED_MOST || from + (size_t)count > block->count || index_bends(first->at, d->lane)
 	        || first->cell->kind != CELL_BUFFER || !lanes_lie(first->cell->of.type))
 		return 0;
-	for (int64_t k = 0; k < count; k++) {
+	FOR (k, count) {
 		const struct stmt *stmt = block->at[from + (size_t)k];
 		if (stmt->kind != STMT_STORE || stmt->cell != first->cell || loads_cell(stmt->value, stmt->cell)
 		        || !index_is_constant(
@@ -904,7 +904,7 @@ static size_t emit_zipped(struct walking *w, const struct block *block, size_t f
 	enum dtype type = first->cell->of.type;
 	int64_t offset;
 	const char *rows = blocks_lanes(w->b, type, count * d->n_most, &offset);
-	for (int64_t k = 0; k < count; k++)
+	FOR (k, count)
 		blocks_into(w->b, block->at[from + (size_t)k]->value, d,
 		        (struct operand){
 		                .at = arena_printf(w->b->arena, "%s + %" PRId64, rows, k * d->n_most), .lane = 1 });
@@ -1017,7 +1017,7 @@ bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		.loops = loops,
 		.cells = arena_new_array(b->arena, struct where, loops->cells.count + 1),
 		.names = arena_new_array(b->arena, const char *, loops->vars.count + 1) };
-	for (size_t i = 0; i < loops->vars.count; i++)
+	FOR_ALL (i, loops->vars)
 		w.names[i] = loops->vars.at[i].name;
 	blocks_begin(b, emit, w.names, NULL);
 	b->printer.buffer = name_of_buffer;

@@ -74,7 +74,7 @@ static struct value products_value(struct arena *arena, const struct target *tar
 static struct value rows_value(struct arena *arena)
 {
 	struct value rows = value_list(arena);
-	for (int i = 0; i < SCALAR_COUNT; i++)
+	FOR (i, SCALAR_COUNT)
 		if (scalars[i].floats) {
 			struct value row = value_dict(arena);
 			value_set_string(row, "name", scalars[i].name);
@@ -107,8 +107,8 @@ static struct value typed_value(struct arena *arena, const struct target *target
 	} kinds[] = { { DTYPE_I32, "i32_", "i_" }, { DTYPE_I64, "i64_", "i_" }, { DTYPE_U64, "u64_", "u_" },
 		{ DTYPE_F64, "f64_", "d_" }, { DTYPE_U8, "u8_", "i_" }, { DTYPE_I8, "i8_", "i_" } };
 	struct value rows = value_list(arena);
-	for (size_t k = 0; k < COUNT(kinds); k++)
-		for (int i = 0; i < SCALAR_COUNT; i++) {
+	FOR (k, COUNT(kinds))
+		FOR (i, SCALAR_COUNT) {
 			bool bytes = dtypes[kinds[k].type].bits == 8;
 			const char *name = bytes ? kinds[k].type == DTYPE_I8 ? "i8" : "u8"
 			                         : lanes_of(kinds[k].type)->name,
@@ -137,7 +137,7 @@ static struct value ways_value(struct arena *arena)
 	static const char *const ways[4][8] = { { 0 }, { "v" }, { "vv", "vs", "sv" },
 		{ "vvv", "vvs", "vsv", "vss", "svv", "svs", "ssv" } };
 	struct value all = value_list(arena);
-	for (int arity = 0; arity < 4; arity++) {
+	FOR (arity, 4) {
 		struct value list = value_list(arena);
 		for (int i = 0; i < 8 && ways[arity][i]; i++)
 			value_list_add(list, value_string(ways[arity][i]));
@@ -165,7 +165,7 @@ static void add_cast(struct casting *c, const struct kernel *kernel)
 	        kernel->shape == SHAPE_LOOPS ? loops_symbolic(c->emit->build, arena, c->emit->target, kernel) : NULL;
 	if (!loops)
 		return;
-	for (size_t i = 0; i < c->keys.count; i++)
+	FOR_ALL (i, c->keys)
 		if (!strcmp(c->keys.at[i], loops->symbols->key))
 			return;
 	push(arena, &c->keys, loops->symbols->key);
@@ -193,7 +193,7 @@ static void add_sizes(
 		model_prepare(model);
 		model_define(model);
 		model_lower(model);
-		for (size_t k = 0; k < model->lowered->kernels.count; k++)
+		FOR_ALL (k, model->lowered->kernels)
 			add_cast(c, model->lowered->kernels.at[k]);
 		return;
 	}
@@ -214,7 +214,7 @@ static void add_sizes(
 static void add_casts(struct casting *c)
 {
 	static const char folder[] = "onnx/menu/";
-	for (size_t f = 0; f < embedded_count; f++) {
+	FOR (f, embedded_count) {
 		const struct embedded_file *file = &embedded_files[f];
 		if (strncmp(file->name, folder, strlen(folder)))
 			continue;
@@ -249,10 +249,10 @@ static struct value entries_value(struct arena *arena, const char *text, const s
 		push(arena, &rows, (struct row){ name, name });
 		p = end;
 	}
-	for (size_t i = 0; i < c->keys.count; i++)
+	FOR_ALL (i, c->keys)
 		push(arena, &rows, (struct row){ c->keys.at[i], jit_cast_name(arena, c->keys.at[i]) });
 	qsort(rows.at, rows.count, sizeof *rows.at, by_name);
-	for (size_t i = 0; i < rows.count; i++) {
+	FOR_ALL (i, rows) {
 		struct value entry = value_dict(arena);
 		value_set_string(entry, "name", rows.at[i].name);
 		value_set_string(entry, "function", rows.at[i].function);
@@ -297,7 +297,7 @@ void jit_menu_list_print(struct build *build, const char *const *cpus, int count
 	struct template_folders places = { 0 };
 	struct arena *arena = build->arena;
 	struct value globals = value_dict(arena), menus = value_list(arena);
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		struct value menu = value_dict(arena);
 		value_set_string(menu, "cpu", cpus[i]);
 		value_set_string(menu, "identifier", menu_identifier(arena, cpus[i]));

@@ -45,7 +45,7 @@ static void mark_scalar(struct value kernels, const struct jit_part *parts, int 
 
 static void add_scratch(struct value routines, const struct jit_part *parts, int count)
 {
-	for (int p = 0; p < count; p++) {
+	FOR (p, count) {
 		struct value routine = value_at(routines, (size_t)p);
 		int64_t scratch = (value_dict_get(routine, "workspace_bytes").integer + 63) & ~(int64_t)63;
 		value_set_string(routine, "run", parts[p].run);
@@ -74,7 +74,7 @@ static void compile(struct jit_module *module, struct emit *emit, const struct p
 	struct jit_part *parts = arena_new_array(arena, struct jit_part, (size_t)package->part_count);
 	struct writing w = { .emit = emit, .package = package, .scratch = true };
 	struct text text;
-	for (int p = 0; p < package->part_count; p++)
+	FOR (p, package->part_count)
 		parts[p] = (struct jit_part){ .lowered = package->parts[p].lowered,
 			.name = emit_part_prefix(arena, p),
 			.run = arena_printf(arena, "schedule_%d", p),
@@ -85,7 +85,7 @@ static void compile(struct jit_module *module, struct emit *emit, const struct p
 	if (!module->weights)
 		fail(emit->build, EXIT_LIMIT, NULL, "out of memory: %lld bytes of weights", (long long)w.weights_bytes);
 	memset(module->weights, 0, ((size_t)w.weights_bytes + 64) & ~(size_t)63);
-	for (size_t i = 0; i < w.items.count; i++)
+	FOR_ALL (i, w.items)
 		constant_fill(w.items.at[i].item, module->weights + w.items.at[i].offset);
 	struct jit_symbol weights = { "weights_of", module->weights };
 	jit_compile_text(&module->program, emit->build, emit->target->name, &text, &weights, 1);

@@ -20,7 +20,7 @@ static void set(struct value dict, const char *key, const char *text) { value_se
 static bool place_part(void *user, const struct expr *load, const struct dims *d, struct operand *out)
 {
 	const struct ordering *o = user;
-	for (int i = 0; i < o->order->part_count; i++) {
+	FOR (i, o->order->part_count) {
 		const struct order_part *part = &o->order->parts[i];
 		bool now = load->of == part->now;
 		if (!now && load->of != part->before)
@@ -66,7 +66,7 @@ static struct value add_choice(struct ordering *o)
 	struct arena *arena = b->arena;
 	const struct row_order *order = o->order;
 	struct value choice = value_dict(arena), rows = value_list(arena), list = b->list, calls = value_list(arena);
-	for (int i = 0; i < order->part_count; i++) {
+	FOR (i, order->part_count) {
 		const struct order_part *part = &order->parts[i];
 		o->part[i] = add_row(o, part->value);
 		if (!part->before || b->cannot)

@@ -24,7 +24,7 @@ static void see_index(struct parting *p, const struct index *at)
 
 static enum visit see_expr(void *user, const struct expr *expr)
 {
-	for (int i = 0; i < expr_index_count(expr); i++)
+	FOR (i, expr_index_count(expr))
 		see_index(user, expr_index_at(expr, i));
 	return VISIT_PARTS;
 }
@@ -32,7 +32,7 @@ static enum visit see_expr(void *user, const struct expr *expr)
 static enum visit see_stmt(void *user, struct stmt *stmt)
 {
 	see_index(user, stmt->at);
-	for (int i = 0; i < stmt->range_count; i++)
+	FOR (i, stmt->range_count)
 		see_index(user, stmt->ranges[i].at);
 	if (stmt->value)
 		expr_visit(stmt->value, see_expr, user);
@@ -58,7 +58,7 @@ static struct stmt *parted(struct loops *loops, const struct stmt *loop)
 	struct stmt *one = for_new(loops, var_new(loops, loops->vars.at[loop->var].name, loop->extent / p.by),
 	        loop->extent / p.by, ROLE_MAP);
 	const struct index *at = index_scale(loops->arena, index_var(loops->arena, one->var, one->extent), p.by);
-	for (int64_t k = 0; k < p.by; k++) {
+	FOR (k, p.by) {
 		struct copying copying;
 		copying_init(&copying, loops, true);
 		copying_put(&copying, loop->var, index_plus(loops->arena, at, k));
@@ -69,7 +69,7 @@ static struct stmt *parted(struct loops *loops, const struct stmt *loop)
 
 static void part_block(void *user, struct block *block)
 {
-	for (size_t i = 0; i < block->count; i++) {
+	FOR (i, block->count) {
 		struct stmt *one = parted(user, block->at[i]);
 		block->at[i] = one ? one : block->at[i];
 	}

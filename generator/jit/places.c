@@ -18,7 +18,7 @@ static void index_into(struct blocks *b, const struct index *index, const struct
 	int64_t low, high;
 	bool more = false;
 	const struct index *straight = index_constant(b->arena, index->constant);
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct index *one = index_of_atom(b->arena, *index->terms[i].atom, index->terms[i].factor);
 		straight = blocks_bends(one, d) ? straight : index_add(b->arena, straight, one);
 	}
@@ -92,7 +92,7 @@ static struct operand places(struct blocks *b, const struct index *index, const 
 	if (d->lane < 0 || d->lane >= VARS_LAST || !(b->whole & lane) || index->vars != lane
 	        || index_visit(index, may_change, b))
 		return blocks_index(b, index, d);
-	for (size_t i = 0; i < b->places.count; i++)
+	FOR_ALL (i, b->places)
 		if (index_equal(b->places.at[i].index, index) && b->places.at[i].n == d->n_most)
 			return b->places.at[i].at;
 	struct dims alone = { -1, d->lane, "1", arena_printf(b->arena, "%" PRId64, d->n_most), 1, d->n_most };
@@ -116,7 +116,7 @@ static struct operand places(struct blocks *b, const struct index *index, const 
 
 struct operand blocks_kept(struct blocks *b, enum dtype type, const char *constant, int64_t n)
 {
-	for (size_t i = 0; i < b->spread.count; i++)
+	FOR_ALL (i, b->spread)
 		if (!strcmp(b->spread.at[i].constant, constant) && b->spread.at[i].n == n)
 			return b->spread.at[i].at;
 	struct operand to = { arena_printf(b->arena, "((%s *)(kept + %" PRId64 "))", lanes_of(type)->c, b->kept), 0, 1,
@@ -135,7 +135,7 @@ struct operand blocks_kept(struct blocks *b, enum dtype type, const char *consta
 static bool bends_by_rows(struct blocks *b, const struct index *address, const struct dims *d)
 {
 	bool alone = d->row >= 0 && d->lane >= 0;
-	for (int i = 0; i < address->count; i++) {
+	FOR (i, address->count) {
 		const struct index *one = index_of_atom(b->arena, *address->terms[i].atom, 1);
 		alone &= !blocks_bends(one, d) || !index_uses(one, d->lane);
 	}
@@ -159,7 +159,7 @@ bool blocks_find(
 		blocks_cannot(b, "lanes find places in more elements than 32 bits count");
 	bool by_rows = !scratch && bends_by_rows(b, address, d);
 	base = index_constant(b->arena, address->constant);
-	for (int i = 0; i < address->count; i++) {
+	FOR (i, address->count) {
 		const struct index *one = index_of_atom(b->arena, *address->terms[i].atom, address->terms[i].factor);
 		bool finds = blocks_bends(one, d) || (!by_rows && d->lane >= 0 && index_uses(one, d->lane));
 		*(finds ? &found : &base) = index_add(b->arena, finds ? found : base, one);

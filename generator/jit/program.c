@@ -64,10 +64,10 @@ static const char *argument_of(struct writing *w, const struct param *param)
 		return arena_printf(arena, "(const %s *)(weights + %" PRId64 ")", type, scheduled(d)->offset);
 	if (scheduled(d)->mode == MODE_DEVICE)
 		return arena_printf(arena, "(%s%s *)(workspace + %" PRId64 ")", qualifier, type, scheduled(d)->offset);
-	for (size_t i = 0; i < program->inputs.count; i++)
+	FOR_ALL (i, program->inputs)
 		if (program->inputs.at[i] == d)
 			return arena_printf(arena, "inputs[%zu]", i);
-	for (size_t i = 0; i < program->outputs.count; i++)
+	FOR_ALL (i, program->outputs)
 		if (program->outputs.at[i] == d)
 			return arena_printf(arena, "outputs[%zu]", i);
 	fail(w->build, EXIT_LIMIT, d->name, "has no place");
@@ -85,7 +85,7 @@ static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t
 	struct value entry = value_dict(arena);
 	const char *arguments = "", *code = (kernel->same ? kernel->same : kernel)->name;
 	w->blocks[kernel->number] = blocks;
-	for (size_t i = 0; i < kernel->params.count; i++)
+	FOR_ALL (i, kernel->params)
 		arguments =
 		        arena_printf(arena, "%s%s%s", arguments, i ? ", " : "", argument_of(w, &kernel->params.at[i]));
 	value_set_string(entry, "name", arena_printf(arena, "%s_%s", w->name, code));
@@ -109,7 +109,7 @@ static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t
 static struct value constants_of(struct blocks *b)
 {
 	struct value list = value_list(b->arena);
-	for (size_t i = 0; i < b->constants.count; i++)
+	FOR_ALL (i, b->constants)
 		value_list_add(list, value_string(b->constants.at[i]));
 	return list;
 }
@@ -157,9 +157,9 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 	value_set_int(made.value, "term_list", blocks.terms ? JIT_TERMS_MOST : 0);
 	value_set_int(made.value, "blocks", kernel->blocks);
 	template_render(w->templates, form->template, made.value, &w->kernels);
-	for (size_t i = 0; i < blocks.used.count; i++) {
+	FOR_ALL (i, blocks.used) {
 		bool known = false;
-		for (size_t k = 0; k < w->used.count; k++)
+		FOR_ALL (k, w->used)
 			known |= !strcmp(w->used.at[k].name, blocks.used.at[i].name);
 		if (!known)
 			push(w->build->arena, &w->used,
@@ -197,7 +197,7 @@ static bool add_steps(struct writing *w, const struct kernel *kernel)
 	const char **more = arena_new_array(&w->arena, const char *, inside->kernels.count);
 	int64_t scratch = fused_scratch(kernel->detail);
 	bool any = false;
-	for (size_t s = 0; s < inside->kernels.count; s++) {
+	FOR_ALL (s, inside->kernels) {
 		struct kernel *step = inside->kernels.at[s];
 		const char *why = NULL;
 		bool scalar = !add_blocks(w, step, scratch, &why);
@@ -232,7 +232,7 @@ static bool add_rounds(struct writing *w, const struct kernel *kernel)
 	struct emit emit = emit_of(w, w->lowered->target);
 	const char **more = arena_new_array(&w->arena, const char *, inside->kernels.count + 1), *why = NULL;
 	bool any = false;
-	for (size_t s = 0; s < inside->kernels.count; s++) {
+	FOR_ALL (s, inside->kernels) {
 		const struct kernel *step = inside->kernels.at[s];
 		if (step->same) {
 			more[s] = more[step->same->number];
@@ -276,7 +276,7 @@ static void add_part(struct writing *w, const struct jit_part *part)
 	w->blocks = arena_new_array(w->build->arena, int64_t, w->lowered->kernels.count + 1);
 	w->program->scalar = arena_new_array(w->build->arena, bool, w->lowered->kernels.count + 1);
 	w->program->few = arena_new_array(w->build->arena, bool, w->lowered->kernels.count + 1);
-	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+	FOR_ALL (k, w->lowered->kernels) {
 		const struct kernel *kernel = w->lowered->kernels.at[k], *same = kernel->same;
 		if (same) {
 			w->program->scalar[kernel->number] = w->program->scalar[same->number];
@@ -296,7 +296,7 @@ static void add_part(struct writing *w, const struct jit_part *part)
 static struct value entries_of(const struct writing *w)
 {
 	struct value entries = value_list(w->build->arena);
-	for (size_t i = 0; i < w->used.count; i++) {
+	FOR_ALL (i, w->used) {
 		struct value entry = value_dict(w->build->arena);
 		value_set_string(entry, "name", w->used.at[i].name);
 		value_set_string(entry, "signature", w->used.at[i].signature);
@@ -314,7 +314,7 @@ void jit_parts_text(struct jit_program *program, struct build *build, struct jit
 	text_init(&w.kernels, build);
 	text_init(&w.words, build);
 	text_init(&prelude, build);
-	for (int p = 0; p < count; p++) {
+	FOR (p, count) {
 		struct value run = value_dict(build->arena);
 		add_part(&w, &parts[p]);
 		value_set_string(run, "name", parts[p].run);
@@ -411,10 +411,10 @@ static struct jit_symbol *bind(struct build *build, const char *cpu, const char 
 		push(build->arena, &bound, *found);
 		p = end;
 	}
-	for (size_t i = 0; i < COUNT(words); i++)
+	FOR (i, COUNT(words))
 		if ((found = jit_entry(cpu, words[i][1])))
 			push(build->arena, &bound, (struct jit_symbol){ words[i][0], found->at });
-	for (size_t i = 0; i < COUNT(libm); i++)
+	FOR (i, COUNT(libm))
 		push(build->arena, &bound, libm[i]);
 	*count = bound.count;
 	return bound.at;

@@ -91,7 +91,7 @@ static void put(struct blocks *b, const struct scatter *s, const struct dims *d)
 	const struct index *address = schedule_address(b->arena, s->place->of, s->place->at);
 	enum dtype type = s->value->type;
 	struct operand value = blocks_vector(b, s->value, d), at = blocks_index(b, address, d);
-	for (int i = 0; i < s->range_count; i++)
+	FOR (i, s->range_count)
 		bar(b, &s->ranges[i], address, at, d);
 	const char *name = s->step ? arena_printf(b->arena, "m_put_%s_%s", lanes_of(type)->name, s->step)
 	                           : arena_printf(b->arena, "m_put_%d", dtypes[s->place->type].bits);

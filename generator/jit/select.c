@@ -7,7 +7,7 @@
 const char *blocks_condition(struct blocks *b, const struct range *ranges, int count, const struct dims *d)
 {
 	const char *text = NULL;
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		if ((d->row >= 0 && index_uses(ranges[i].at, d->row))
 		        || (d->lane >= 0 && index_uses(ranges[i].at, d->lane)))
 			blocks_cannot(b, "a condition depends on the lane");
@@ -54,7 +54,7 @@ static bool rows_into(struct blocks *b, const struct expr *e, const struct dims 
 
 bool blocks_cuts(const struct range *ranges, int count, int var)
 {
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		const struct index *at = ranges[i].at;
 		if (index_uses(at, var) && (index_bends(at, var) || llabs(index_factor(at, var)) != 1))
 			return false;
@@ -78,7 +78,7 @@ static void cut_lanes(struct blocks *b, const struct range *ranges, int range_co
 	const char *low = "0", *high = d->n;
 	struct range *others = arena_new_array(b->arena, struct range, range_count + 1);
 	int count = 0;
-	for (int i = 0; i < range_count; i++) {
+	FOR (i, range_count) {
 		const struct range *range = &ranges[i];
 		if (!index_uses(range->at, d->lane)) {
 			others[count++] = *range;
@@ -167,7 +167,7 @@ static bool masked_into(struct blocks *b, const struct expr *e, const struct dim
 	if (!b->cuts || d->lane < 0 || !ranges_use(e->ranges, e->range_count, d->lane) || !blocks_masks(e))
 		return false;
 	struct operand holds = blocks_temporary(b, DTYPE_F32, d), arg[2];
-	for (int i = 0; i < e->range_count; i++) {
+	FOR (i, e->range_count) {
 		const struct range *range = &e->ranges[i];
 		struct operand of = blocks_index(b, range->at, d);
 		blocks_call(b, "m_inside", "inside",
@@ -175,7 +175,7 @@ static bool masked_into(struct blocks *b, const struct expr *e, const struct dim
 		                blocks_pointer(b, of), range->from, range->to, !i, d->rows, d->n));
 	}
 	struct values *before = b->values;
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		b->values = NULL;
 		arg[i] = blocks_vector(b, e->arg[i], d);
 	}
@@ -196,7 +196,7 @@ static bool lanes_into(struct blocks *b, const struct expr *e, const struct dims
 	if (!blocks_cut(b, e->ranges, e->range_count, d, &cut))
 		return false;
 	struct operand lanes = to.temporary ? to : blocks_temporary(b, e->type, d);
-	for (int i = 0; i < 3; i++) {
+	FOR (i, 3) {
 		struct dims part = blocks_cut_open(b, &cut, i);
 		fill(b, e->arg[i != 1], &part,
 		        (struct operand){

@@ -56,7 +56,7 @@ static bool is_window(struct finding *f)
 	}
 	if (d->products) {
 		f->step = "fma";
-		for (int i = 0; i < 2; i++) {
+		FOR (i, 2) {
 			f->pad_count = 0;
 			f->w = d->body->arg[1 - i];
 			if (f->w->kind == EXPR_LOAD && f->w->type == DTYPE_F32 && f->w->of->source == SOURCE_CONSTANT
@@ -83,7 +83,7 @@ static bool find_result(struct finding *f)
 	if (kernel->members.count != 2 || f->result->reduce != REDUCE_NONE || f->result->rank != f->root->rank
 	        || scheduled(f->root)->mode != MODE_LOCAL)
 		return false;
-	for (int v = 0; v < f->root->rank; v++)
+	FOR (v, f->root->rank)
 		if (f->root->extents[v] != f->result->extents[v])
 			return false;
 	f->value = f->result->body;
@@ -127,7 +127,7 @@ static bool find_variables(struct finding *f)
 	const struct definition *d = f->root;
 	const struct index *x_at = f->x_at, *w_at = f->w_at, *out_at = f->out_at;
 	f->lane = f->row = f->column = f->depth = f->up = f->right = f->deep = -1;
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		if (d->extents[v] > 1 && index_factor(out_at, v) == 1 && index_factor(x_at, v) == 1)
 			next = v;
 	bool plane = next < 0;
@@ -144,7 +144,7 @@ static bool find_variables(struct finding *f)
 	else
 		f->lane = next;
 	f->planes = plane;
-	for (int v = 0; v < d->rank; v++) {
+	FOR (v, d->rank) {
 		int64_t step = index_factor(out_at, v);
 		if (d->extents[v] == 1 || v == next || (w_at && index_factor(w_at, v)))
 			continue;
@@ -163,7 +163,7 @@ static bool find_variables(struct finding *f)
 		f->up = f->right;
 		f->right = d->rank + r;
 	}
-	for (int v = 0; v < d->rank + d->reduced; v++)
+	FOR (v, d->rank + d->reduced)
 		if ((v == f->lane || v == f->column || v == f->row || v >= d->rank)
 		        && (index_bends(x_at, v) || index_bends(out_at, v) || (w_at && index_bends(w_at, v))))
 			return false;
@@ -207,7 +207,7 @@ static bool set_axes(struct finding *f)
 	const struct definition *d = f->root;
 	const int taps[AXES] = { f->up, f->right, f->deep };
 	int outs[AXES] = { f->row, f->column, f->depth };
-	for (int i = 0; i < f->pad_count; i++) {
+	FOR (i, f->pad_count) {
 		const struct index *at = f->pads[i].at;
 		bool row = uses(at, f->row) || uses(at, f->up), column = uses(at, f->column) || uses(at, f->right);
 		int of = row ? ROWS : column ? COLUMNS : IMAGES;
@@ -216,13 +216,13 @@ static bool set_axes(struct finding *f)
 			return false;
 		for (int v = 0; v < d->rank && of == IMAGES; v++)
 			outs[of] = index_uses(at, v) ? v : outs[of];
-		for (int v = 0; v < d->rank; v++)
+		FOR (v, d->rank)
 			if (index_uses(at, v) && v != outs[of])
 				return false;
 		pads[of] = &f->pads[i];
 	}
 	f->depth = outs[IMAGES];
-	for (int i = 0; i < AXES; i++) {
+	FOR (i, AXES) {
 		struct axis *axis = &f->axes[i];
 		if (!axis_of(f, outs[i], taps[i], pads[i], axis))
 			return false;
@@ -231,7 +231,7 @@ static bool set_axes(struct finding *f)
 			int64_t value;
 		} members[] = { { "move", axis->move }, { "step", axis->step }, { "from", axis->from },
 			{ "to", axis->to }, { "unit", axis->unit }, { "count", extent_of(d, taps[i]) } };
-		for (size_t k = 0; k < COUNT(members); k++)
+		FOR (k, COUNT(members))
 			set_int(f, arena_printf(f->b->arena, "%s.%s", names[i], members[k].name), members[k].value);
 	}
 	/* Columns that no two outputs share gain nothing by lines, nor do taps that lie further apart than a row is wide (channels). */
@@ -246,7 +246,7 @@ static const char *base_of(struct finding *f, const struct definition *of, const
 {
 	const struct index *with[MAX_VARS] = { 0 };
 	const int vars[] = { f->lane, f->column, f->up, f->right, f->deep, f->row };
-	for (size_t i = 0; i < COUNT(vars); i++)
+	FOR (i, COUNT(vars))
 		if (vars[i] >= 0)
 			with[vars[i]] = index_constant(f->b->arena, 0);
 	return printer_address(&f->b->printer, of, index_substitute(f->b->arena, at, with));
@@ -326,7 +326,7 @@ static void add_operands(struct finding *f)
 		{ "w_right", w_at ? factor_of(w_at, f->right) : 0 }, { "width", extent_of(f->root, f->column) },
 		{ "channels", extent_of(f->root, f->lane) }, { "x_deep", factor_of(x_at, f->deep) },
 		{ "w_deep", w_at ? factor_of(w_at, f->deep) : 0 }, { "act", f->plain && f->ending.relu } };
-	for (size_t i = 0; i < COUNT(sizes); i++)
+	FOR (i, COUNT(sizes))
 		set_int(f, sizes[i].name, sizes[i].value);
 	if (f->planes)
 		add_lines(f);
@@ -419,7 +419,7 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	add_operands(&f);
 	struct value calls = add_result(&f, &d), ends = value_none();
 	int counted = kernel_counted(b->kernel);
-	for (int v = 0; v < f.root->rank; v++)
+	FOR (v, f.root->rank)
 		if (f.root->extents[v] > 1 && v != f.lane && v != f.column && v != f.row) {
 			struct value axis = value_dict(arena);
 			value_set_string(axis, "name", names[v]);

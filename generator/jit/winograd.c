@@ -20,7 +20,7 @@ static void set_int(struct value dict, const char *key, int64_t i) { value_set_i
 
 static void add_size(struct value list, int64_t size)
 {
-	for (size_t i = 0; i < value_count(list); i++)
+	FOR (i, value_count(list))
 		if (value_at(list, i).integer == size)
 			return;
 	value_list_add(list, value_int(size));
@@ -34,7 +34,7 @@ static void use_tiles(struct winding *w)
 	const struct contraction *c = w->c;
 	struct arena *arena = w->b->arena;
 	struct value rows = value_list(arena), wide = value_list(arena);
-	for (int last = 0; last < 2; last++) {
+	FOR (last, 2) {
 		int64_t count = last ? w->group : w->tiles / c->group, blocks = ceil_div(count, c->tile_rows);
 		if (count) {
 			add_size(rows, count / blocks);
@@ -46,8 +46,8 @@ static void use_tiles(struct winding *w)
 	const char *entry = w->panel_vecs <= JIT_POINT_VECS && w->width <= JIT_POINT_LANES && !c->w && !c->prefetch
 	        ? "m_point"
 	        : "m_tile";
-	for (size_t r = 0; r < value_count(rows); r++)
-		for (size_t v = 0; v < value_count(wide); v++) {
+	FOR (r, value_count(rows))
+		FOR (v, value_count(wide)) {
 			int64_t high = value_at(rows, r).integer, across = value_at(wide, v).integer;
 			if (!jit_tile_fits(w->target, (int)high, (int)across))
 				blocks_cannot(w->b, "the menu has no tile of that size");

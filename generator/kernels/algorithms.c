@@ -17,7 +17,7 @@ void choose_algorithms(struct program *program, enum algorithms algorithms)
 {
 	if (algorithms == ALGORITHMS_DIRECT)
 		return;
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		if (definition_repeats(d) == d && d->repeat)
 			choose_algorithms(d->repeat->body, algorithms);

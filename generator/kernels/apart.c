@@ -21,7 +21,7 @@ static void see_planes(void *user, const struct expr *load)
 	struct planes *p = user;
 	const struct definition *of = load->of, *d = p->d;
 	bool terms = false, inside = of->rank > 0;
-	for (int v = 0; v < of->rank; v++)
+	FOR (v, of->rank)
 		for (int r = d->rank; r < d->rank + d->reduced; r++)
 			terms |= index_uses(load->at[v], r);
 	if (!terms)
@@ -32,7 +32,7 @@ static void see_planes(void *user, const struct expr *load)
 	        && index_factor(load->at[of->rank - 1], d->rank + d->reduced - 1) == 1;
 	p->fits &= inside && definition_work(d) <= (double)definition_elements(of);
 	const struct index *at[MAX_RANK];
-	for (int v = 0; v < of->rank; v++)
+	FOR (v, of->rank)
 		at[v] = index_substitute(p->arena, load->at[v], p->with);
 	p->apart |= index_bends(index_flatten(p->arena, of->rank, at, of->extents), d->rank);
 }
@@ -42,10 +42,10 @@ static void read_rows(struct program *program, struct definition *d)
 	struct arena *arena = program->arena;
 	struct planes p = { .arena = arena, .d = d, .fits = true };
 	int64_t terms = definition_terms(d);
-	for (int r = 0; r < d->reduced; r++)
+	FOR (r, d->reduced)
 		if (d->reduced_counts[r])
 			return;
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		if (d->place[v])
 			return;
 	index_unflatten(arena, index_var(arena, d->rank, terms), d->reduced, d->reduced_extents, p.with + d->rank);
@@ -69,7 +69,7 @@ void rows_of_planes(struct program *program, const struct target *target)
 	size_t count = program->all.count;
 	if (target->small || target->lanes_are_threads || target->lanes == 1 || target->log)
 		return;
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_COMPUTED && d->reduce >= REDUCE_SUM && d->reduce <= REDUCE_PROD
 		        && (!d->products || expr_equal(d->body->arg[0], d->body->arg[1])) && d->order == ORDER_LANES

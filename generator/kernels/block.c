@@ -160,7 +160,7 @@ struct extent {
 static struct extent extent_of(const struct target *target, const struct contraction *c)
 {
 	struct extent p = { 1, ceil_div(c->extents[c->column], target->lanes), 1, 1 };
-	for (int v = 0; v < c->column + c->terms + 1; v++)
+	FOR (v, c->column + c->terms + 1)
 		if (v < c->batches)
 			p.batches *= (double)c->extents[v];
 		else if (v < c->column)
@@ -339,7 +339,7 @@ int block_b_together(const struct contraction *c, int along) { return together_a
 int block_a_together(const struct contraction *c)
 {
 	int inner = c->column + c->terms;
-	for (int i = 0; i < c->pad_count; i++)
+	FOR (i, c->pad_count)
 		if (index_uses(c->arranged_pads[i].at, inner))
 			return 1;
 	return together_at(c, c->a->of, c->a_at, inner);

@@ -25,7 +25,7 @@ void find_branches(struct lowered *lowered)
 	struct program *program = lowered->program;
 	bool none = lowered->target->log || lowered->target->kernels_apart;
 	program_number(program);
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		if (none)
 			d->branch = NULL;
@@ -40,7 +40,7 @@ void find_branches(struct lowered *lowered)
 		        branch = branch->outer)
 			scheduled(branch->condition)->steers = true;
 	}
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		program->all.at[i]->branch = steering(program->all.at[i]->branch);
 }
 

@@ -28,14 +28,14 @@ static void check_readable(void *user, const struct expr *load)
 /* What is not virtual reads nothing that is, and has a place for each element. */
 void scheduled_check(const struct lowered *lowered)
 {
-	for (size_t i = 0; i < lowered->program->all.count; i++) {
+	FOR_ALL (i, lowered->program->all) {
 		struct definition *d = lowered->program->all.at[i];
 		int64_t last = 0;
 		if (scheduled(d)->mode == MODE_VIRTUAL) {
 			assert(!d->is_output && (!d->reduce || !scheduled(d)->readers.count));
 			continue;
 		}
-		for (int v = 0; v < d->rank; v++) {
+		FOR (v, d->rank) {
 			assert(scheduled(d)->stride[v] >= 0);
 			last += d->extents[v] > 0 ? (d->extents[v] - 1) * scheduled(d)->stride[v] : 0;
 		}
@@ -50,16 +50,16 @@ void scheduled_check(const struct lowered *lowered)
 /* Each definition that is stored belongs to one kernel, after those that it reads. */
 void fused_check(const struct lowered *lowered)
 {
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		struct checking c = { lowered, lowered->kernels.at[k] };
 		assert(c.kernel->number == (int)k && c.kernel->members.count > 0 && c.kernel->root);
-		for (size_t m = 0; m < c.kernel->members.count; m++) {
+		FOR_ALL (m, c.kernel->members) {
 			const struct definition *d = c.kernel->members.at[m];
 			assert(scheduled(d)->kernel == c.kernel);
 			definition_loads(d, check_load, &c);
 		}
 	}
-	for (size_t i = 0; i < lowered->program->all.count; i++) {
+	FOR_ALL (i, lowered->program->all) {
 		const struct definition *d = lowered->program->all.at[i];
 		assert(d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || scheduled(d)->kernel);
 	}
@@ -69,14 +69,14 @@ void lowered_check(const struct lowered *lowered)
 {
 	scheduled_check(lowered);
 	fused_check(lowered);
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		struct checking c = { lowered, lowered->kernels.at[k] };
 		assert(c.kernel->blocks > 0);
 		for (const struct branch *branch = kernel_branch(c.kernel); branch; branch = branch->outer)
 			assert(scheduled(branch->condition)->mode == MODE_HOSTED
 			        || (scheduled(branch->condition)->kernel->number < c.kernel->number
 			                && scheduled(branch->condition)->last >= c.kernel->number));
-		for (size_t p = 0; p < c.kernel->params.count; p++) {
+		FOR_ALL (p, c.kernel->params) {
 			const struct scheduled *of = scheduled(c.kernel->params.at[p].of);
 			assert(of->mode == MODE_DEVICE || of->mode == MODE_HOSTED || of->mode == MODE_CONSTANT);
 			if (of->mode == MODE_DEVICE)

@@ -6,7 +6,7 @@
 
 void kernel_add_param(struct arena *arena, struct kernel *kernel, struct definition *of, bool written)
 {
-	for (size_t i = 0; i < kernel->params.count; i++)
+	FOR_ALL (i, kernel->params)
 		if (kernel->params.at[i].of == of) {
 			kernel->params.at[i].written |= written;
 			return;
@@ -14,7 +14,7 @@ void kernel_add_param(struct arena *arena, struct kernel *kernel, struct definit
 	/* Short names in the order of appearance: a, b … read; y, y1 … written.  The comment above the kernel says what
 	 * they are. */
 	int same = 0;
-	for (size_t i = 0; i < kernel->params.count; i++)
+	FOR_ALL (i, kernel->params)
 		same += kernel->params.at[i].written == written;
 	const char *name = written              ? (same ? arena_printf(arena, "y%d", same) : "y")
 	        : of->source == SOURCE_CONSTANT ? arena_printf(arena, "w%d", same)
@@ -66,7 +66,7 @@ static size_t fill_copy(const struct constant_item *item, int64_t piece, void *o
 	}
 	if (piece || !out)
 		return piece ? 0 : (size_t)scheduled(d)->bytes;
-	for (int64_t i = 0; i < elements; i++) {
+	FOR (i, elements) {
 		((float *)out)[to] = ((const float *)definition_data(d))[i];
 		for (int v = d->rank - 1; v >= 0; v--) {
 			to += scheduled(d)->stride[v];
@@ -82,7 +82,7 @@ static size_t fill_copy(const struct constant_item *item, int64_t piece, void *o
 /* A constant that kernels read as it is: into the blob once. */
 static void keep_constant(struct lowered *lowered, struct definition *of)
 {
-	for (size_t i = 0; i < lowered->constants.count; i++)
+	FOR_ALL (i, lowered->constants)
 		if (lowered->constants.at[i].of == of)
 			return;
 	push(lowered->arena, &lowered->constants, (struct constant_item){ .of = of, .fill = fill_copy });
@@ -145,7 +145,7 @@ void kernel_add_reads(struct lowered *lowered, struct kernel *kernel, const stru
 static void add_ends(struct lowered *lowered, struct kernel *kernel, const struct definition *d)
 {
 	struct definition *terms = d->reduced_counts[0];
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		if (d->counts[v])
 			kernel_add_read(lowered, kernel, d->counts[v]);
 	if (terms && scheduled(terms)->whole)
@@ -154,7 +154,7 @@ static void add_ends(struct lowered *lowered, struct kernel *kernel, const struc
 
 void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 {
-	for (size_t m = 0; m < kernel->members.count; m++) {
+	FOR_ALL (m, kernel->members) {
 		struct listing l = { lowered, kernel };
 		definition_loads(kernel->members.at[m], list_load, &l);
 		if (ends_by_lanes(lowered->target))
@@ -163,14 +163,14 @@ void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 	int counted = kernel_counted(kernel);
 	if (counted >= 0)
 		kernel_add_read(lowered, kernel, kernel->members.at[0]->counts[counted]);
-	for (size_t m = 0; m < kernel->members.count; m++)
+	FOR_ALL (m, kernel->members)
 		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
 			kernel_add_param(lowered->arena, kernel, kernel->members.at[m], true);
 }
 
 static void count_cost(const struct lowered *lowered, struct kernel *kernel)
 {
-	for (size_t m = 0; m < kernel->members.count; m++) {
+	FOR_ALL (m, kernel->members) {
 		const struct definition *d = kernel->members.at[m];
 		const struct rewrite *rewrite = scheduled(d)->rewrite;
 		if (rewrite && rewrite->result != d)
@@ -182,7 +182,7 @@ static void count_cost(const struct lowered *lowered, struct kernel *kernel)
 		                        : d->reduce != REDUCE_NONE ? 1
 		                                                   : expr_cost(d->body));
 	}
-	for (size_t p = 0; p < kernel->params.count; p++)
+	FOR_ALL (p, kernel->params)
 		kernel->bytes += (double)scheduled(kernel->params.at[p].of)->bytes;
 }
 
@@ -205,7 +205,7 @@ const struct lowered *kernel_inside(const struct kernel *kernel)
 static struct kernel_lanes lanes_inside(const struct lowered *inside)
 {
 	struct kernel_lanes widest = { .count = 1 };
-	for (size_t k = 0; k < inside->kernels.count; k++)
+	FOR_ALL (k, inside->kernels)
 		if (inside->kernels.at[k]->lanes.count > widest.count)
 			widest = inside->kernels.at[k]->lanes;
 	return widest;
@@ -237,12 +237,12 @@ int64_t kernel_tiles(const struct kernel *kernel)
 
 void choose(struct lowered *lowered)
 {
-	for (size_t i = 0; i < lowered->program->all.count; i++) {
+	FOR_ALL (i, lowered->program->all) {
 		const struct definition *d = lowered->program->all.at[i];
 		if (d->source == SOURCE_CONSTANT && scheduled(d)->readers.count)
 			lowered->constants_bytes += (int64_t)dtype_bytes(d->type, (size_t)definition_elements(d));
 	}
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		struct kernel *kernel = lowered->kernels.at[k];
 		const struct shape_row *shape = &shapes[kernel->shape];
 		kernel->parts = kernel->lanes.count = 1;

@@ -16,7 +16,7 @@ struct contraction *winograd_match(struct lowered *lowered, struct definition *r
 	c->rewrite = scheduled(root)->rewrite;
 	c->store_at = arena_new_array(arena, const struct index *, 4);
 	index_vars(arena, c->store_at, 4, root->extents);
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		if (d == c->rewrite->parts[WINOGRAD_FILTERS] && lowered->target->lanes_are_threads)
 			continue; /* blocks share filters that come at run time: a kernel makes them once for all */
@@ -62,7 +62,7 @@ static void check_affine(void *user, const struct expr *load)
 /* Of a choice among n points (one_of, definitions/winograd.c): the tap that point 0, 1 or the last one brings. */
 static const struct expr *tap_of(const struct expr *points, int n, int tap)
 {
-	for (int i = 0; i < (tap == 2 ? n - 1 : tap); i++)
+	FOR (i, (tap == 2 ? n - 1 : tap))
 		points = points->arg[1];
 	return tap == 2 ? points : tap == 1 ? points->arg[0]->arg[1] : points->arg[0];
 }
@@ -71,7 +71,7 @@ static const struct expr *tap_of(const struct expr *points, int n, int tap)
 static bool arrange_filters(struct arena *arena, struct contraction *c, const struct definition *u)
 {
 	const struct index *first = NULL;
-	for (int t = 0; t < 9; t++) {
+	FOR (t, 9) {
 		const struct expr *load =
 		        tap_of(tap_of(u->body->arg[0], c->rewrite->m + 2, t % 3), c->rewrite->m + 2, t / 3);
 		if (load->kind != EXPR_LOAD)
@@ -110,8 +110,8 @@ bool winograd_arrange(struct arena *arena, struct contraction *c)
 	c->x_pixel = index_factor(rows.first, 4);
 	/* A row that lies outside the image in every tile has no load. */
 	int64_t from = c->rewrite->m + 2, to = -1;
-	for (int64_t r = 0; r < c->rewrite->m + 2; r++)
-		for (int64_t tile = 0; tile < t->extents[2]; tile++) {
+	FOR (r, c->rewrite->m + 2)
+		FOR (tile, t->extents[2]) {
 			int64_t row = tile * c->rewrite->m + r - c->rewrite->pad_top;
 			if (row >= 0 && row < c->rewrite->x->extents[2])
 				from = r < from ? r : from, to = r;
@@ -210,7 +210,7 @@ static void choose_group(const struct target *target, struct contraction *c, int
 /* What an earlier kernel packed from the same weights in the same way: a layer that stands several times. */
 static struct definition *filters_alike(const struct lowered *lowered, const struct contraction *c)
 {
-	for (size_t i = 0; i < lowered->constants.count; i++) {
+	FOR_ALL (i, lowered->constants) {
 		const struct constant_item *item = &lowered->constants.at[i];
 		const struct contraction *other =
 		        item->fill == fill_filters ? ((const struct kernel *)item->detail)->detail : NULL;

@@ -57,7 +57,7 @@ static bool load_uses(const struct expr *load, int v) { return load && expr_uses
 static int only_term(const struct definition *sum)
 {
 	int term = -1;
-	for (int k = 0; k < sum->reduced; k++)
+	FOR (k, sum->reduced)
 		if (sum->reduced_extents[k] > 1) {
 			if (term >= 0 || sum->reduced_counts[k])
 				return -1;
@@ -71,7 +71,7 @@ static int64_t terms_alike(const struct code_loads *l, int term, int64_t terms)
 {
 	int64_t alike = terms, v[MAX_VARS] = { 0 };
 	const struct expr *loads[] = { l->scale, l->zero };
-	for (int i = 0; i < 2; i++)
+	FOR (i, 2)
 		for (int d = 0; loads[i] && d < loads[i]->rank; d++) {
 			int64_t last = 0;
 			for (v[term] = 0; index_uses(loads[i]->at[d], term) && v[term] < terms; v[term]++) {
@@ -231,7 +231,7 @@ struct code_packing {
 static int64_t element_of(const struct expr *load, const int64_t *v)
 {
 	int64_t element = 0;
-	for (int d = 0; d < load->rank; d++)
+	FOR (d, load->rank)
 		element = element * load->of->extents[d] + index_evaluate(load->at[d], v, NULL, NULL);
 	return element;
 }
@@ -285,7 +285,7 @@ static size_t fill_codes(const struct constant_item *item, int64_t piece, void *
 	struct code_loads l;
 	codes_match(c->wide, &l);
 	memset(out, 0, (size_t)(words * width) * 4);
-	for (int64_t block = 0; block < blocks; block++)
+	FOR (block, blocks)
 		for (int64_t j = 0; j < width && first + j < columns; j++) {
 			v[c->column + 1] = block;
 			v[c->column] = first + j;
@@ -299,7 +299,7 @@ struct definition *codes_pack(struct lowered *lowered, const struct contraction 
 	struct code_packing *packing = arena_new(lowered->arena, struct code_packing);
 	*packing = (struct code_packing){ c, lowered->target->lanes };
 	int64_t words = columns * codes_words(c);
-	for (int b = 0; b < c->batches; b++)
+	FOR (b, c->batches)
 		words *= c->extents[b];
 	return lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name), DTYPE_I32, words,
 	        fill_codes, packing);

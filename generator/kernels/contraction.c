@@ -49,13 +49,13 @@ const struct expr *contraction_widened(const struct definition *root, const stru
  * Batches, which b has, too, are loops around and may move it. */
 static bool pads_are_plain(const struct contraction *c, const struct definition *root)
 {
-	for (int i = 0; i < c->pad_count; i++) {
+	FOR (i, c->pad_count) {
 		const struct index *at = c->pads[i].at;
 		int rows = 0, terms = 0;
 		if (!index_is_affine(at))
 			return false;
 		bool down = false;
-		for (int t = 0; t < at->count; t++) {
+		FOR (t, at->count) {
 			down |= at->terms[t].factor < 0;
 			if (at->terms[t].atom->var < root->rank)
 				rows += !expr_uses(c->b, at->terms[t].atom->var);
@@ -71,7 +71,7 @@ static bool pads_are_plain(const struct contraction *c, const struct definition 
 /* Does it take one side here and the other one there?  Lanes beside each other would have to take both. */
 static bool selects_along(const struct expr *expr, int vars)
 {
-	for (int v = 0; v < vars; v++)
+	FOR (v, vars)
 		if (expr_selects_on(expr, v))
 			return true;
 	return false;
@@ -88,7 +88,7 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 		return NULL;
 	const struct expr *widened[2] = { NULL, NULL };
 	bool ends_short = false;
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		widened[i] = contraction_widened(root, root->body->arg[i]) ? root->body->arg[i] : NULL;
 		factor[i] = factor_there(root, root->body->arg[i]);
 		ends_short |= factor[i] != NULL;
@@ -100,16 +100,16 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 		else if (!factor[i] || factor[i]->type != root->type || (counts[i] && root->type != DTYPE_F32))
 			return NULL;
 	}
-	for (int v = 0; v < root->rank + root->reduced; v++) {
+	FOR (v, root->rank + root->reduced) {
 		bool in[2] = { expr_uses(factor[0], v), expr_uses(factor[1], v) };
 		if (v < root->rank)
-			for (int i = 0; i < 2; i++)
+			FOR (i, 2)
 				columns[i] += in[i] && !in[1 - i];
 		else if (root->reduced_extents[v - root->rank] > 1 && !(in[0] && in[1]))
 			return NULL;
 	}
 	bool can[2];
-	for (int i = 0; i < 2; i++)
+	FOR (i, 2)
 		can[i] = columns[i] && !counts[i];
 	if (!can[0] && !can[1])
 		return NULL;
@@ -173,7 +173,7 @@ static enum visit is_more(void *user, const struct expr *e)
 static bool is_quantised(const struct target *target, const struct contraction *c, const struct expr *epilogue)
 {
 	int64_t columns = 1;
-	for (int v = 0; v < c->root->rank; v++)
+	FOR (v, c->root->rank)
 		columns *= expr_uses(c->a, v) ? 1 : c->root->extents[v];
 	return c->root->type == DTYPE_I32 && columns >= target->lanes
 	        && !expr_visit(epilogue, is_more, (void *)(uintptr_t)c);
@@ -195,7 +195,7 @@ bool contraction_in_lanes(const struct target *target, const struct contraction 
 const struct index *schedule_address(struct arena *arena, const struct definition *of, const struct index *const *at)
 {
 	const struct index *address = index_constant(arena, 0);
-	for (int d = 0; d < of->rank; d++)
+	FOR (d, of->rank)
 		address = index_add(arena, address, index_scale(arena, at[d], scheduled(of)->stride[d]));
 	return address;
 }
@@ -221,7 +221,7 @@ struct arrangement {
 static const struct index *address_of(struct arrangement *r, const struct definition *of, const struct index *const *at)
 {
 	const struct index *moved[MAX_RANK];
-	for (int d = 0; d < of->rank; d++)
+	FOR (d, of->rank)
 		moved[d] = index_substitute(r->arena, at[d], r->with);
 	const struct index *address = schedule_address(r->arena, of, moved);
 	r->affine &= index_is_affine(address);
@@ -240,9 +240,9 @@ static void check_load(void *user, const struct expr *load)
 static bool arranged(struct arrangement *r)
 {
 	struct contraction *c = r->c;
-	for (int v = 0; v < MAX_VARS; v++)
+	FOR (v, MAX_VARS)
 		r->with[v] = index_constant(r->arena, 0);
-	for (int x = 0; x < r->count; x++) {
+	FOR (x, r->count) {
 		const struct index *whole = index_var(r->arena, x, r->axes[x].extent);
 		int64_t step = 1;
 		for (int p = r->axes[x].size - 1; p >= 0; p--) {
@@ -266,8 +266,8 @@ static bool arranged(struct arrangement *r)
 
 static bool padded(const struct contraction *c, const struct axis *axis)
 {
-	for (int i = 0; i < c->pad_count; i++)
-		for (int p = 0; p < axis->size; p++)
+	FOR (i, c->pad_count)
+		FOR (p, axis->size)
 			if (index_uses(c->pads[i].at, axis->parts[p]))
 				return true;
 	return false;
@@ -278,9 +278,9 @@ static void list_axes(struct arrangement *r)
 	const struct contraction *c = r->c;
 	r->count = 0;
 	for (enum role role = ROLE_BATCH; role <= ROLE_TERM; role++)
-		for (int v = 0; v < c->root->rank + c->root->reduced; v++) {
+		FOR (v, c->root->rank + c->root->reduced) {
 			bool in_a = expr_uses(c->a, v), in_b = expr_uses(c->b, v);
-			for (int i = 0; i < c->pad_count; i++)
+			FOR (i, c->pad_count)
 				in_a |= index_uses(c->pads[i].at, v);
 			enum role is = v >= c->root->rank       ? ROLE_TERM
 			        : (in_a && in_b) || r->loose[v] ? ROLE_BATCH
@@ -302,7 +302,7 @@ struct definition *contraction_count(const struct contraction *c, int v)
 		struct definition *count = c->root->reduced_counts[v - c->root->rank];
 		return c->ends_short ? scheduled(count)->whole : count;
 	}
-	for (int d = 0; d < c->result->rank; d++)
+	FOR (d, c->result->rank)
 		if (c->result == c->root ? d == v
 		                         : index_is_var(c->store_at[d], &var) && var == v
 		                        && c->result->extents[d] == c->root->extents[v])
@@ -313,7 +313,7 @@ struct definition *contraction_count(const struct contraction *c, int v)
 bool contraction_is_counted(const struct contraction *c)
 {
 	bool counted = false;
-	for (int v = 0; v < MAX_VARS; v++)
+	FOR (v, MAX_VARS)
 		counted |= c->counts[v] != NULL;
 	return counted;
 }
@@ -321,14 +321,14 @@ bool contraction_is_counted(const struct contraction *c)
 void contraction_add_counts(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
-	for (int v = 0; v < MAX_VARS; v++)
+	FOR (v, MAX_VARS)
 		if (c->counts[v])
 			kernel_add_read(lowered, kernel, c->counts[v]);
 }
 
 static bool is_counted(const struct contraction *c, const struct axis *axis)
 {
-	for (int p = 0; p < axis->size; p++)
+	FOR (p, axis->size)
 		if (contraction_count(c, axis->parts[p]))
 			return true;
 	return false;
@@ -391,7 +391,7 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 	c->batches = c->rows = c->terms = 0;
 	c->column = -1;
 	memset(c->counts, 0, sizeof c->counts);
-	for (int x = 0; x < r->count; x++) {
+	FOR (x, r->count) {
 		c->extents[x] = r->axes[x].extent;
 		c->counts[x] = contraction_count(c, r->axes[x].parts[0]);
 		c->each[x] = c->extents[x] / definition_extent(c->root, r->axes[x].parts[0]);
@@ -402,7 +402,7 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 		case ROLE_TERM: c->terms++; break;
 		}
 	}
-	for (int v = 0; v < MAX_VARS; v++)
+	FOR (v, MAX_VARS)
 		c->of_root[v] = r->with[v];
 	if (c->pool.d) {
 		const struct index *with[MAX_VARS] = { 0 };
@@ -416,7 +416,7 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 	c->value = c->epilogue ? expr_substitute(arena, c->epilogue, r->with) : NULL;
 	c->wide = c->widened ? expr_substitute(arena, c->widened, r->with) : NULL;
 	struct range *pads = arena_new_array(arena, struct range, (size_t)c->pad_count + 1);
-	for (int i = 0; i < c->pad_count; i++)
+	FOR (i, c->pad_count)
 		pads[i] = (struct range){ index_substitute(arena, c->pads[i].at, r->with), c->pads[i].from,
 			c->pads[i].to };
 	c->arranged_pads = pads;

@@ -24,7 +24,7 @@ static bool is_term(const struct definition *sum, const struct index *at)
 static void see_run(void *user, const struct expr *load)
 {
 	struct running *r = user;
-	for (int d = 0; d < load->of->rank; d++) {
+	FOR (d, load->of->rank) {
 		const struct index *at = load->at[d];
 		if (!is_term(r->sum, at))
 			continue;
@@ -40,7 +40,7 @@ static void see_run(void *user, const struct expr *load)
 static bool by_lanes(const struct index *from)
 {
 	bool whole = from->constant % LANE_TERMS == 0;
-	for (int i = 0; i < from->count; i++)
+	FOR (i, from->count)
 		whole &= from->terms[i].factor % LANE_TERMS == 0;
 	return whole;
 }
@@ -134,7 +134,7 @@ static struct definition *count_of(const struct masking *m, const struct index *
 static void look_load(void *user, const struct expr *load)
 {
 	const struct masking *m = user;
-	for (int d = 0; d < load->of->rank; d++)
+	FOR (d, load->of->rank)
 		want(&m->l->of[load->of->number][d], count_of(m, load->at[d], load->of->extents[d]));
 }
 
@@ -183,9 +183,9 @@ void store_counts(struct lowered *lowered)
 		        && !scheduled(d->reduced_counts[0])->whole)
 			d->reduced_counts[0] = whole_count(lowered, d->reduced_counts[0]);
 	}
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		const struct definition *d = program->all.at[i];
-		for (int v = 0; v < MAX_RANK; v++) {
+		FOR (v, MAX_RANK) {
 			keep(lowered, d->counts[v]);
 			keep(lowered, d->ends[v]);
 			keep(lowered, d->reduced_counts[v]);
@@ -197,7 +197,7 @@ void store_counts(struct lowered *lowered)
 bool definition_is_counted(const struct definition *d)
 {
 	bool counted = false;
-	for (int v = 0; v < MAX_RANK; v++)
+	FOR (v, MAX_RANK)
 		counted |= d->counts[v] || d->reduced_counts[v];
 	return counted;
 }
@@ -207,7 +207,7 @@ void find_counts(struct lowered *lowered)
 	struct program *program = lowered->program;
 	if (!lowered->counted)
 		return;
-	for (size_t i = 0; i < program->all.count; i++) { /* bodies have changed since */
+	FOR_ALL (i, program->all) { /* bodies have changed since */
 		struct definition *d = program->all.at[i];
 		if (d->reduced_counts[0] && scheduled(d->reduced_counts[0])->whole
 		        && !definition_runs_from(lowered->arena, d))
@@ -217,7 +217,7 @@ void find_counts(struct lowered *lowered)
 	for (size_t i = program->all.count; i-- > 0;) {
 		struct definition *d = program->all.at[i];
 		struct looking l = { d, of };
-		for (int v = 0; v < d->rank; v++) {
+		FOR (v, d->rank) {
 			struct wanted *wanted = &of[i][v];
 			if (d->is_output)
 				want(wanted, d->counts[v]);
@@ -254,9 +254,9 @@ static bool is_apart(const struct definition *d, int v)
 int kernel_counted(const struct kernel *kernel)
 {
 	const struct definition *last = kernel->members.at[kernel->members.count - 1];
-	for (int v = 0; v < (kernel->members.count == 1 ? last->rank : kernel->outer); v++) {
+	FOR (v, (kernel->members.count == 1 ? last->rank : kernel->outer)) {
 		bool all = last->counts[v] && last->extents[v] > 1;
-		for (size_t m = 0; m < kernel->members.count; m++)
+		FOR_ALL (m, kernel->members)
 			all &= kernel->members.at[m]->counts[v] == last->counts[v]
 			        && is_apart(kernel->members.at[m], v);
 		if (all)

@@ -17,7 +17,7 @@ bool tile_ending(const struct expr *value, const struct definition *root, struct
 		return true;
 	if (value->kind != EXPR_SCALAR || value->opcode != SCALAR_add)
 		return false;
-	for (int i = 0; i < 2; i++)
+	FOR (i, 2)
 		if (is_load_of(value->arg[i], root) && value->arg[1 - i]->kind == EXPR_LOAD
 		        && value->arg[1 - i]->type == DTYPE_F32) {
 			out->add = value->arg[1 - i];

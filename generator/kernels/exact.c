@@ -146,7 +146,7 @@ void exact_sums_read(struct program *program, struct exact_sums *sums)
 	if (!sums->all.count)
 		return;
 	sums->floats = arena_new_array(program->arena, struct definition *, program->all.count);
-	for (size_t i = 0; i < sums->all.count; i++)
+	FOR_ALL (i, sums->all)
 		sums->floats[sums->all.at[i].sum->number] = sums->all.at[i].floats;
 	for (size_t i = (size_t)sums->all.at[0].sum->number + 1; i < program->all.count; i++)
 		definition_map(program->all.at[i], read_all, &rewriter);
@@ -195,7 +195,7 @@ bool sum_in_floats(struct program *program, struct definition *sum, bool roomy, 
 		offset = NULL;
 	}
 	struct definition *floats = NULL;
-	for (int n = 0; n < count; n++) {
+	FOR (n, count) {
 		struct sum_part part = nth_part(sum, v, each, n);
 		floats = part_in_floats(program, sum, &part, start, terms);
 		const struct expr *one = expr_cast(arena, DTYPE_I32, expr_load_own(arena, floats));

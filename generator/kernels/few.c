@@ -13,7 +13,7 @@ static int64_t terms_most(const struct definition *d)
 static const struct expr *terms_of(struct arena *arena, const struct definition *d)
 {
 	const struct expr *sum = expr_number(arena, d->type, 0);
-	for (int64_t k = 0; k < definition_terms(d); k++) {
+	FOR (k, definition_terms(d)) {
 		const struct index *with[MAX_VARS] = { 0 };
 		int64_t left = k;
 		for (int r = d->reduced - 1; r >= 0; left /= d->reduced_extents[r--])
@@ -28,7 +28,7 @@ void few_terms_become_maps(struct program *program, const struct target *target)
 {
 	if (target->lanes == 1 || target->lanes_are_threads || target->calls || target->small)
 		return;
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_COMPUTED && d->products && d->order == ORDER_SERIAL && d->type == DTYPE_F32
 		        && !d->start && d->body->kind == EXPR_SCALAR && d->body->opcode == SCALAR_mul

@@ -40,7 +40,7 @@ static bool reads_at_own(struct arena *arena, const struct definition *root, con
         const struct index *const *vars, const struct index *const *with)
 {
 	const struct expr *seen = expr_substitute(arena, load, with);
-	for (int d = 0; d < root->rank; d++)
+	FOR (d, root->rank)
 		if (!index_equal(seen->at[d], vars[d]))
 			return false;
 	return true;
@@ -59,7 +59,7 @@ static bool relate_by_permutation(struct arena *arena, const struct definition *
 	for (int d = 0, v; d < root->rank; d++)
 		if (index_is_var(load->at[d], &v) && map->extents[v] == root->extents[d])
 			with[v] = vars[d];
-	for (int v = 0; v < map->rank; v++)
+	FOR (v, map->rank)
 		if (!with[v])
 			with[v] = index_constant(arena, 0);
 	return reads_at_own(arena, root, load, vars, with);
@@ -76,7 +76,7 @@ static bool relate_by_parts(struct arena *arena, const struct definition *map, c
 	if (last < 0 || root->extents[last] < RUN_LEAST)
 		return false;
 	index_vars(arena, vars, root->rank, root->extents);
-	for (int v = 0; v < map->rank; v++)
+	FOR (v, map->rank)
 		with[v] = index_constant(arena, 0);
 	for (int d = 0, v; d < root->rank; d++) {
 		const struct index *at = load->at[d];
@@ -103,7 +103,7 @@ static bool moves_few_columns(const struct target *target, const struct contract
 {
 	int64_t columns = 1, last = 0, most = 0;
 	bool rows = false, apart = false;
-	for (int v = 0; v < c->root->rank; v++) {
+	FOR (v, c->root->rank) {
 		int64_t extent = c->root->extents[v];
 		bool column = extent > 1 && expr_uses(c->b, v) && !expr_uses(c->a, v);
 		columns *= column ? extent : 1;
@@ -220,7 +220,7 @@ static bool fuse_epilogue(struct lowered *lowered, struct definition *map, struc
 static void fuse_epilogues(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *map = program->all.at[i];
 		if (scheduled(map)->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE
 		        || map->lies)
@@ -237,7 +237,7 @@ static void fuse_epilogues(struct lowered *lowered)
 /* ---- a generic reduction takes the index space of its reader ---- */
 static void replace_reader(struct definition *of, struct definition *old, struct definition *new)
 {
-	for (size_t i = 0; i < scheduled(of)->readers.count; i++)
+	FOR_ALL (i, scheduled(of)->readers)
 		if (scheduled(of)->readers.at[i] == old)
 			scheduled(of)->readers.at[i] = new;
 }
@@ -255,7 +255,7 @@ void take_space(struct arena *arena, struct definition *d, const struct definiti
 {
 	const struct index *with[MAX_VARS] = { 0 };
 	memcpy(with, load->at, (size_t)from->rank * sizeof *with);
-	for (int v = 0; v < from->reduced; v++)
+	FOR (v, from->reduced)
 		with[from->rank + v] = index_var(arena, reader->rank + v, from->reduced_extents[v]);
 	d->reduce = from->reduce;
 	d->products = from->products;
@@ -334,7 +334,7 @@ struct joining {
 
 static bool is_member(const struct kernel *kernel, const struct definition *d)
 {
-	for (size_t i = 0; i < kernel->members.count; i++)
+	FOR_ALL (i, kernel->members)
 		if (kernel->members.at[i] == d)
 			return true;
 	return false;
@@ -344,7 +344,7 @@ static bool is_member(const struct kernel *kernel, const struct definition *d)
 static bool is_window(const struct definition *d, const struct index *at)
 {
 	int64_t step = INT64_MAX, reach = 0;
-	for (int i = 0; i < at->count; i++) {
+	FOR (i, at->count) {
 		const struct atom *atom = at->terms[i].atom;
 		int64_t factor = at->terms[i].factor < 0 ? -at->terms[i].factor : at->terms[i].factor;
 		if (atom->kind == ATOM_VAR && atom->var >= d->rank)
@@ -363,7 +363,7 @@ static void see_join(void *user, const struct expr *load)
 	if (!is_member(j->kernel, load->of))
 		return;
 	j->reads = true;
-	for (int i = 0; i < load->of->rank; i++)
+	FOR (i, load->of->rank)
 		j->window |= is_window(j->d, load->at[i]);
 	while (d < j->outer && d < load->of->rank
 	        && ((index_is_var(load->at[d], &var) && var == d)
@@ -399,7 +399,7 @@ static bool takes_place(const struct definition *result, const struct definition
 	        || result->type != of->type || result->rank != of->rank
 	        || memcmp(result->extents, of->extents, sizeof *of->extents * (size_t)of->rank))
 		return false;
-	for (size_t r = 0; r < scheduled(of)->readers.count; r++)
+	FOR_ALL (r, scheduled(of)->readers)
 		if (scheduled(of)->readers.at[r]->number > result->number)
 			return false;
 	expr_loads(result->body, see_use, &uses);
@@ -425,12 +425,12 @@ static bool wide_rows_lie(
         const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
 {
 	int64_t rows = 1;
-	for (int v = 0; v < outer; v++)
+	FOR (v, outer)
 		rows *= d->extents[v];
 	if (target->scratch_bytes || target->scratch_is_near || rows < WIDE_ROWS || inner_bytes(d, outer) > WIDE_BYTES)
 		return false;
 	int taken = 0;
-	for (size_t i = 0; i < kernel->members.count; i++) {
+	FOR_ALL (i, kernel->members) {
 		const struct definition *member = kernel->members.at[i];
 		bool inside = scheduled(member)->mode == MODE_DEVICE;
 		for (size_t r = 0; inside && r < scheduled(member)->readers.count; r++)
@@ -448,7 +448,7 @@ enum { SHARED_TERMS = 1 << 16, SHARED_ROUNDS = 4, WARP_TERMS = 1 << 12 };
 static bool is_worth_sharing(const struct target *target, const struct definition *d, int outer)
 {
 	int64_t rounds = 1, terms = definition_terms(d) * definition_elements(d);
-	for (int v = 0; v < outer; v++)
+	FOR (v, outer)
 		rounds *= d->extents[v];
 	return d->reduce == REDUCE_SUM && d->order == ORDER_LANES && definition_elements(d) > rounds && !target->small
 	        && rounds < (target->lanes_are_threads ? target->tiles_least : SHARED_ROUNDS)
@@ -460,7 +460,7 @@ static bool is_worth_sharing(const struct target *target, const struct definitio
 enum { APART_BYTES = 64 };
 static bool one_row(const struct definition *d, int outer)
 {
-	for (int v = 0; v < outer; v++)
+	FOR (v, outer)
 		if (d->extents[v] > 1)
 			return false;
 	return true;
@@ -533,7 +533,7 @@ static bool is_made_again(
 		        && (member->reduce == REDUCE_NONE || member->order == ORDER_SERIAL)
 		        && !definition_stands_alone(member) && definition_elements(member) <= AGAIN_ELEMENTS
 		        && inner_bytes(member, outer) == (int64_t)dtype_bytes(member->type, 1);
-		for (size_t r = 0; r < scheduled(member)->readers.count; r++)
+		FOR_ALL (r, scheduled(member)->readers)
 			again &= scheduled(member)->readers.at[r] == d
 			        || is_member(kernel, scheduled(member)->readers.at[r]);
 	}
@@ -547,9 +547,9 @@ static bool are_lonely_rows(
 {
 	int64_t rounds = 1;
 	bool row = inner_bytes(d, outer) > (int64_t)dtype_bytes(d->type, 1), maps = d->reduce == REDUCE_NONE;
-	for (int v = 0; v < outer; v++)
+	FOR (v, outer)
 		rounds *= d->extents[v];
-	for (size_t i = 0; i < kernel->members.count; i++) {
+	FOR_ALL (i, kernel->members) {
 		const struct definition *member = kernel->members.at[i];
 		row |= inner_bytes(member, outer) > (int64_t)dtype_bytes(member->type, 1);
 		maps &= member->reduce == REDUCE_NONE
@@ -606,8 +606,8 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		return -1;
 	if (!j.reads || costs_too_much(kernel, d) || !branch_equal(kernel->members.at[0]->branch, d->branch))
 		return -1;
-	for (size_t i = 0; i < kernel->members.count; i++)
-		for (int v = 0; v < j.outer; v++)
+	FOR_ALL (i, kernel->members)
+		FOR (v, j.outer)
 			if (kernel->members.at[i]->extents[v] != d->extents[v])
 				j.outer = v;
 	for (;; j.outer--) { /* outer loops of extent 1 at the inner end help nobody */
@@ -615,7 +615,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 			break;
 	}
 	bool shares = is_worth_sharing(target, d, j.outer);
-	for (size_t i = 0; i < kernel->members.count; i++)
+	FOR_ALL (i, kernel->members)
 		shares |= is_worth_sharing(target, kernel->members.at[i], j.outer);
 	if (shares)
 		return -1;
@@ -626,7 +626,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	int64_t largest = inner_bytes(d, j.outer), all = 0; /* all: of the rows that may lie in scratch together */
 	if (scheduled(d)->row_apart && largest > (int64_t)dtype_bytes(d->type, 1))
 		return -1;
-	for (size_t i = 0; i < kernel->members.count; i++) {
+	FOR_ALL (i, kernel->members) {
 		const struct definition *member = kernel->members.at[i];
 		int64_t inner = inner_bytes(member, j.outer);
 		if (scheduled(member)->row_apart && inner > (int64_t)dtype_bytes(member->type, 1))
@@ -644,9 +644,9 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 /* Does anything between the kernel's members and d, outside the kernel, read one of them?  Then d cannot come along. */
 static bool read_between(const struct kernel *kernel, const struct definition *d)
 {
-	for (size_t i = 0; i < kernel->members.count; i++) {
+	FOR_ALL (i, kernel->members) {
 		const struct scheduled *member = scheduled(kernel->members.at[i]);
-		for (size_t r = 0; r < member->readers.count; r++) {
+		FOR_ALL (r, member->readers) {
 			const struct definition *reader = member->readers.at[r];
 			if (reader->number < d->number && !is_member(kernel, reader))
 				return true;
@@ -663,7 +663,7 @@ static enum visit see_member(void *user, const struct expr *expr)
 
 static enum visit see_place(void *user, const struct expr *expr)
 {
-	for (int i = 0; i < expr_index_count(expr); i++)
+	FOR (i, expr_index_count(expr))
 		if (index_visit(expr_index_at(expr, i), see_member, user))
 			return VISIT_END;
 	return VISIT_PARTS;
@@ -682,7 +682,7 @@ static void make_kernels(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
 	struct kernel *open = NULL; /* the last generic kernel: others may join it */
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		struct kernel *kernel;
 		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || scheduled(d)->kernel)
@@ -693,7 +693,7 @@ static void make_kernels(struct lowered *lowered)
 		if (c) {
 			kernel = kernel_new(lowered, c->root, c->rewrite ? SHAPE_WINOGRAD : SHAPE_CONTRACTION);
 			kernel->detail = c;
-			for (size_t p = 0; p < c->parts.count; p++) {
+			FOR_ALL (p, c->parts) {
 				push(lowered->arena, &kernel->members, c->parts.at[p]);
 				scheduled(c->parts.at[p])->kernel = kernel;
 			}
@@ -752,7 +752,7 @@ static void make_kernels(struct lowered *lowered)
 		}
 		scheduled(d)->kernel = open;
 	}
-	for (size_t i = 0; i < lowered->kernels.count; i++)
+	FOR_ALL (i, lowered->kernels)
 		lowered->kernels.at[i]->number = (int)i;
 }
 
@@ -762,7 +762,7 @@ static void lie_in_result(const struct lowered *lowered, struct kernel *kernel)
 {
 	if (lowered->target->scratch_is_near)
 		return;
-	for (size_t m = 0; m < kernel->members.count; m++) {
+	FOR_ALL (m, kernel->members) {
 		struct definition *result = kernel->members.at[m];
 		for (size_t k = m; k-- > 0;) /* the last row before it that may */
 			if (scheduled(kernel->members.at[k])->mode == MODE_LOCAL
@@ -778,10 +778,10 @@ static void lie_in_result(const struct lowered *lowered, struct kernel *kernel)
 /* What only its own kernel reads stays in scratch; the root of a generic kernel is its first reduction. */
 static void settle(struct lowered *lowered)
 {
-	for (size_t i = 0; i < lowered->kernels.count; i++) {
+	FOR_ALL (i, lowered->kernels) {
 		struct kernel *kernel = lowered->kernels.at[i];
 		bool reduction = kernel->root->reduce != REDUCE_NONE;
-		for (size_t m = 0; m < kernel->members.count; m++) {
+		FOR_ALL (m, kernel->members) {
 			struct definition *d = kernel->members.at[m];
 			bool inside = scheduled(d)->mode == MODE_DEVICE && scheduled(d)->readers.count > 0;
 			for (size_t r = 0; inside && r < scheduled(d)->readers.count; r++)
@@ -804,7 +804,7 @@ static void settle(struct lowered *lowered)
 void fuse(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		scheduled(d)->kernel = NULL;
 		scheduled(d)->contraction = NULL;
@@ -813,7 +813,7 @@ void fuse(struct lowered *lowered)
 			scheduled(d)->mode = MODE_DEVICE;
 	}
 	lowered->kernels.count = 0;
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || scheduled(d)->generic
 		        || scheduled(d)->contraction)

@@ -15,7 +15,7 @@ enum { WARPS = 4, ROWS_OF_WARPS = 16, SCRATCH_SHARE = 3 };
 
 const struct fused_tensor *fused_tensor(const struct fused *fused, const struct definition *inside)
 {
-	for (size_t i = 0; i < fused->tensors.count; i++)
+	FOR_ALL (i, fused->tensors)
 		if (fused->tensors.at[i].inside == inside)
 			return &fused->tensors.at[i];
 	return NULL;
@@ -40,7 +40,7 @@ struct restricting {
 
 static bool uses_axis(const struct restricting *r, const struct index *at)
 {
-	for (int x = 0; x < r->fused->axes; x++)
+	FOR (x, r->fused->axes)
 		if (r->var[x] >= 0 && index_uses(at, r->var[x]))
 			return true;
 	return false;
@@ -51,7 +51,7 @@ static bool uses_axis(const struct restricting *r, const struct index *at)
 static enum visit stays_behind(void *user, const struct expr *expr)
 {
 	const struct restricting *r = user;
-	for (int i = 0; i < expr_index_count(expr); i++) {
+	FOR (i, expr_index_count(expr)) {
 		const struct index *at = expr_index_at(expr, i);
 		if (at->values || (uses_axis(r, at) && !(expr->kind == EXPR_LOAD && index_is_affine(at))))
 			return VISIT_END;
@@ -61,7 +61,7 @@ static enum visit stays_behind(void *user, const struct expr *expr)
 
 static struct definition *member_to(const struct restricting *r, const struct definition *from)
 {
-	for (size_t i = 0; i < r->from.count; i++)
+	FOR_ALL (i, r->from)
 		if (r->from.at[i] == from)
 			return r->to.at[i];
 	return NULL;
@@ -87,7 +87,7 @@ static struct definition *outside(struct restricting *r, struct definition *of, 
 {
 	struct fused_tensor tensor = { .outside = of };
 	bool moves = false, odd = false;
-	for (int x = 0; x < r->fused->axes; x++) {
+	FOR (x, r->fused->axes) {
 		for (int d = 0; r->var[x] >= 0 && d < of->rank; d++)
 			tensor.step[x] += index_factor(at[d], r->var[x]) * scheduled(of)->stride[d];
 		moves |= tensor.step[x] != 0;
@@ -95,7 +95,7 @@ static struct definition *outside(struct restricting *r, struct definition *of, 
 	}
 	if (moves && dtype_bytes(of->type, 2) != 2 * dtype_bytes(of->type, 1))
 		r->possible = false; /* elements below a byte: no pointer points to them */
-	for (size_t i = 0; i < r->fused->tensors.count; i++)
+	FOR_ALL (i, r->fused->tensors)
 		if (r->fused->tensors.at[i].outside == of
 		        && !memcmp(r->fused->tensors.at[i].step, tensor.step, sizeof tensor.step))
 			return r->fused->tensors.at[i].inside;
@@ -128,7 +128,7 @@ static const struct expr *of_block(void *user, const struct expr *load)
 	}
 	if (!of)
 		of = outside(r, load->of, load->at);
-	for (int d = 0; d < load->of->rank; d++)
+	FOR (d, load->of->rank)
 		at[d] = index_substitute(r->lowered->arena, load->at[d], r->with);
 	return expr_load(r->lowered->arena, of, at);
 }
@@ -149,7 +149,7 @@ static void lies_outside(struct restricting *r, struct definition *made, struct 
 		.of = *made, .mode = MODE_HOSTED, .bytes = scheduled(of)->bytes, .offset = -1, .first = -1, .last = -1
 	};
 	memcpy(scheduled(made)->stride, strides, sizeof scheduled(made)->stride);
-	for (int x = 0; x < r->fused->axes; x++)
+	FOR (x, r->fused->axes)
 		out.step[x] = strides[r->var[x]];
 	push(r->lowered->arena, &r->fused->tensors, out);
 	push(r->lowered->arena, &r->program->outputs, made);
@@ -171,7 +171,7 @@ static struct definition *restricted(struct restricting *r, struct definition *d
 	made->start = start;
 	made->is_output = false;
 	scheduled(made)->mode = MODE_DEVICE;
-	for (int v = 0; v < MAX_RANK; v++) {
+	FOR (v, MAX_RANK) {
 		made->counts[v] = d->counts[v] ? outside(r, d->counts[v], NULL) : NULL;
 		made->reduced_counts[v] = d->reduced_counts[v] ? outside(r, d->reduced_counts[v], NULL) : NULL;
 	}
@@ -206,13 +206,13 @@ static struct kernel *reader_of(const struct lowered *lowered, const struct kern
 	struct kernel *reader = NULL;
 	if (scheduled(of)->mode != MODE_DEVICE || of->type != DTYPE_F32)
 		return NULL;
-	for (size_t i = 0; i < scheduled(of)->readers.count; i++) {
+	FOR_ALL (i, scheduled(of)->readers) {
 		struct kernel *one = scheduled(scheduled(of)->readers.at[i])->kernel;
 		if (!one || one == kernel || (reader && one != reader))
 			return NULL;
 		reader = one;
 	}
-	for (size_t i = 0; i < lowered->views.count; i++)
+	FOR_ALL (i, lowered->views)
 		if (scheduled(lowered->views.at[i])->view_of == of)
 			return NULL;
 	return reader;
@@ -222,7 +222,7 @@ static struct kernel *reader_of(const struct lowered *lowered, const struct kern
 static struct definition *result_of_rows(const struct kernel *rows)
 {
 	struct definition *result = NULL;
-	for (size_t m = 0; m < rows->members.count; m++)
+	FOR_ALL (m, rows->members)
 		if (scheduled(rows->members.at[m])->mode != MODE_LOCAL) {
 			if (result)
 				return NULL;
@@ -258,7 +258,7 @@ static void see_order(void *user, const struct expr *load)
 		if (v >= load->of->rank || (load->of->extents[v] > 1 && !(index_is_var(load->at[v], &var) && var == v)))
 			o->same = false;
 	for (int v = o->outer; load->of == o->of && v < load->of->rank; v++)
-		for (int u = 0; u < o->outer; u++)
+		FOR (u, o->outer)
 			o->same &= !index_uses(load->at[v], u);
 }
 
@@ -277,7 +277,7 @@ static bool find_attention(const struct lowered *lowered, struct kernel *first, 
 		return false;
 	const struct contraction *c = last->detail;
 	struct reading order = { l->scores, rows->outer, true };
-	for (size_t m = 0; m < rows->members.count; m++) {
+	FOR_ALL (m, rows->members) {
 		definition_loads(rows->members.at[m], see_order, &order);
 		order.same &= !definition_stands_alone(rows->members.at[m]);
 	}
@@ -318,7 +318,7 @@ static bool find_widths(const struct lowered *lowered, const struct links *of, b
 	const struct kernel *product[2] = { of->step[of->first], of->step[of->last] };
 	*l = *of;
 	l->steps = 0;
-	for (int p = 0; p < 2; p++) {
+	FOR (p, 2) {
 		const struct contraction *c = product[p]->detail;
 		for (int f = p; f < 1 + b; f++) { /* a of the last one are the weights */
 			struct definition *d = (f ? c->b : c->a)->of;
@@ -390,16 +390,16 @@ struct windows {
 static void see_window(void *user, const struct expr *load)
 {
 	struct windows *w = user;
-	for (int d = 0; d < load->of->rank; d++)
-		for (int x = 0; x < w->axes; x++)
-			for (int v = 0; v < w->of->reduced; v++)
+	FOR (d, load->of->rank)
+		FOR (x, w->axes)
+			FOR (v, w->of->reduced)
 				w->found |= w->of->reduced_extents[v] > 1 && index_uses(load->at[d], w->rows[x])
 				        && index_uses(load->at[d], w->of->rank + v);
 }
 static bool has_windows(const struct kernel *kernel, const int *rows, int axes)
 {
 	struct windows w = { .rows = rows, .axes = axes };
-	for (size_t m = 0; m < kernel->members.count; m++) {
+	FOR_ALL (m, kernel->members) {
 		w.of = kernel->members.at[m];
 		definition_loads(w.of, see_window, &w);
 	}
@@ -411,11 +411,11 @@ static bool has_windows(const struct kernel *kernel, const int *rows, int axes)
 static bool find_axes_of_rows(const struct links *l, struct fused *fused, int *rows, int *root)
 {
 	const struct contraction *c = last_of_links(l);
-	for (int v = 0; v < outer_of(rows_of_links(l)); v++) {
+	FOR (v, outer_of(rows_of_links(l))) {
 		int var, uses = 0;
 		if (l->weights->extents[v] == 1 || !index_is_var(c->a->at[v], &var) || var >= c->root->rank)
 			continue;
-		for (int d = 0; d < l->weights->rank; d++)
+		FOR (d, l->weights->rank)
 			uses += index_uses(c->a->at[d], var);
 		if (uses > 1 || scheduled(l->weights)->lane == v + 1 || c->root->extents[var] != l->weights->extents[v]
 		        || (c->b->of->source == SOURCE_CONSTANT && expr_uses(c->b, var)))
@@ -432,7 +432,7 @@ static bool find_axes_of_rows(const struct links *l, struct fused *fused, int *r
 static bool find_axes(const struct links *l, const struct index *const *at, const struct definition *root, int *axes)
 {
 	int count = 0;
-	for (int v = 0; v < rows_of_links(l)->outer; v++)
+	FOR (v, rows_of_links(l)->outer)
 		if (l->weights->extents[v] > 1) {
 			int var;
 			if (!index_is_var(at[v], &var) || var >= root->rank
@@ -446,7 +446,7 @@ static bool find_axes(const struct links *l, const struct index *const *at, cons
 /* The same for what a sum's result is over: the map behind it. */
 static bool find_stored(const struct contraction *c, int axes, const int *of_root, int *stored)
 {
-	for (int x = 0; x < axes; x++) {
+	FOR (x, axes) {
 		stored[x] = -1;
 		for (int v = 0, var; v < c->result->rank; v++)
 			if (c->result->extents[v] > 1 && index_is_var(c->store_at[v], &var) && var == of_root[x]
@@ -479,10 +479,10 @@ static bool lies_as_root(const struct contraction *c, int64_t *stride)
 	if (c->result == c->root || c->result->reduce != REDUCE_NONE || body->kind != EXPR_LOAD || body->of != c->root)
 		return false;
 	memset(stride, 0, MAX_RANK * sizeof *stride);
-	for (int d = 0; d < c->result->rank; d++) {
+	FOR (d, c->result->rank) {
 		if (!index_is_affine(c->store_at[d]))
 			return false;
-		for (int v = 0; v < c->root->rank; v++)
+		FOR (v, c->root->rank)
 			stride[v] += index_factor(c->store_at[d], v) * scheduled(c->result)->stride[d];
 	}
 	return true;
@@ -596,7 +596,7 @@ static bool share_block(const struct lowered *lowered, struct fused *fused)
 {
 	if (!lowered->target->lanes_are_threads)
 		return true;
-	for (size_t s = 0; s < fused->body->kernels.count; s++) {
+	FOR_ALL (s, fused->body->kernels) {
 		const struct kernel *step = fused->body->kernels.at[s];
 		if (step->arrays || (step->shape == SHAPE_CONTRACTION && !step->warps))
 			return false;
@@ -619,7 +619,7 @@ static struct definition *count_of_axis(const struct links *l, int row, int root
 {
 	const struct kernel *middle = rows_of_links(l);
 	struct definition *count = contraction_count(last_of_links(l), root);
-	for (size_t m = 0; m < middle->members.count; m++) {
+	FOR_ALL (m, middle->members) {
 		const struct definition *d = middle->members.at[m];
 		if (d != l->weights && scheduled(d)->mode != MODE_LOCAL && d->counts[row] != count)
 			return NULL;
@@ -630,7 +630,7 @@ static struct definition *count_of_axis(const struct links *l, int row, int root
 static void lie_together(const struct definition *scores, struct definition *weights)
 {
 	bool same = true;
-	for (int v = 0; v < scores->rank; v++)
+	FOR (v, scores->rank)
 		same &= scores->extents[v] == 1 || scheduled(scores)->stride[v] == scheduled(weights)->stride[v];
 	if (same && scheduled(scores)->bytes == scheduled(weights)->bytes)
 		scheduled(scores)->lies_in = weights;
@@ -644,9 +644,9 @@ static void restrict_factor(
 {
 	bool again = false;
 	int var;
-	for (int x = 0; x < r->fused->axes; x++) {
+	FOR (x, r->fused->axes) {
 		r->var[x] = -1;
-		for (int v = 0; v < d->rank; v++)
+		FOR (v, d->rank)
 			if (index_is_var(at[v], &var) && var == of_root[x] && r->var[x] < 0
 			        && d->extents[v] == r->fused->extents[x])
 				r->var[x] = v;
@@ -662,7 +662,7 @@ static void restrict_factor(
 static void restrict_factors(
         struct restricting *r, struct definition *const *wide, const struct contraction *c, const int *of_root)
 {
-	for (int f = 0; f < 2; f++)
+	FOR (f, 2)
 		if (wide[f] && r->possible)
 			restrict_factor(r, wide[f], (f ? c->b : c->a)->at, of_root);
 }
@@ -731,7 +731,7 @@ static struct fused *fused_of(struct lowered *lowered, const struct links *l)
 	for (int x = 0; first && x < fused->axes; x++)
 		if (!expr_uses(first->a, roots[0][x])) /* an axis runs along columns */
 			return NULL;
-	for (int x = 0; x < fused->axes; x++)
+	FOR (x, fused->axes)
 		fused->counts[x] = count_of_axis(l, rows[x], roots[1][x]);
 	if (first) {
 		restrict_factors(&r, (struct definition *const *)l->wide[0], first, roots[0]);
@@ -778,7 +778,7 @@ static struct fused *fused_of(struct lowered *lowered, const struct links *l)
 		lie_together(member_to(&r, l->scores), member_to(&r, l->weights));
 	if (!arrange(body) || body->kernels.count != (size_t)l->steps)
 		return NULL;
-	for (int s = 0; s < l->steps; s++)
+	FOR (s, l->steps)
 		if (body->kernels.at[s]->shape != l->step[s]->shape)
 			return NULL;
 	choose(body);
@@ -797,20 +797,20 @@ static void replace(struct lowered *lowered, const struct links *l, struct fused
 	kernel->blocks = fused_units(fused);
 	for (int x = 0; x + 1 < fused->axes; x++)
 		kernel->blocks *= fused->extents[x];
-	for (int s = 0; s < l->steps; s++)
-		for (size_t m = 0; m < l->step[s]->members.count; m++) {
+	FOR (s, l->steps)
+		FOR_ALL (m, l->step[s]->members) {
 			push(lowered->arena, &kernel->members, l->step[s]->members.at[m]);
 			scheduled(l->step[s]->members.at[m])->kernel = kernel;
 		}
 	scheduled(l->weights)->mode = MODE_LOCAL;
 	if (l->scores)
 		scheduled(l->scores)->mode = MODE_LOCAL;
-	for (int f = 0; f < 4; f++)
+	FOR (f, 4)
 		if (l->wide[f / 2][f % 2])
 			scheduled(l->wide[f / 2][f % 2])->mode = MODE_LOCAL;
 	if (l->narrow)
 		scheduled(last_of_links(l)->result)->mode = MODE_LOCAL;
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		struct kernel *one = lowered->kernels.at[k];
 		bool step = false;
 		for (int s = 0; s + 1 < l->steps; s++)
@@ -821,7 +821,7 @@ static void replace(struct lowered *lowered, const struct links *l, struct fused
 			lowered->kernels.at[kept++] = one;
 	}
 	lowered->kernels.count = kept;
-	for (size_t k = 0; k < kept; k++)
+	FOR (k, kept)
 		lowered->kernels.at[k]->number = (int)k;
 }
 
@@ -864,9 +864,9 @@ const char *fused_label(const struct kernel *kernel)
 void fused_parameters(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct fused *fused = kernel->detail;
-	for (int written = 0; written < 2; written++)
-		for (size_t s = 0; s < fused->body->kernels.count; s++)
-			for (size_t i = 0; i < fused->body->kernels.at[s]->params.count; i++) {
+	FOR (written, 2)
+		FOR_ALL (s, fused->body->kernels)
+			FOR_ALL (i, fused->body->kernels.at[s]->params) {
 				const struct param *param = &fused->body->kernels.at[s]->params.at[i];
 				const struct fused_tensor *tensor = fused_tensor(fused, param->of);
 				if (param->written != written
@@ -878,10 +878,10 @@ void fused_parameters(struct lowered *lowered, struct kernel *kernel)
 					kernel_add_param(
 					        lowered->arena, kernel, tensor ? tensor->outside : param->of, written);
 			}
-	for (int x = 0; x < fused->axes; x++)
+	FOR (x, fused->axes)
 		if (fused->counts[x])
 			kernel_add_read(lowered, kernel, fused->counts[x]);
-	for (size_t i = 0; i < fused->body->constants.count; i++)
+	FOR_ALL (i, fused->body->constants)
 		push(lowered->arena, &lowered->constants, fused->body->constants.at[i]);
 }
 
@@ -916,7 +916,7 @@ void fused_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct fused *fused = kernel->detail;
 	kernel->tile = arena_printf(lowered->arena, "%lld rows:", (long long)(fused->rows * fused->inner));
-	for (size_t s = 0; s < fused->body->kernels.count; s++) {
+	FOR_ALL (s, fused->body->kernels) {
 		struct kernel *step = fused->body->kernels.at[s];
 		kernel->tile = arena_printf(lowered->arena, "%s%s %s", kernel->tile, s ? "," : "",
 		        *step->tile ? step->tile : kernel_lanes_text(lowered->arena, step));

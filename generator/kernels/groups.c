@@ -17,7 +17,7 @@ struct using
 
 static void see_index(struct using *u, const struct index *index)
 {
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		int var;
 		if (atom->kind == ATOM_DIV && index_is_var(atom->of, &var) && var == u->var
@@ -32,7 +32,7 @@ static void see_index(struct using *u, const struct index *index)
 
 static enum visit see_expr(void *user, const struct expr *expr)
 {
-	for (int i = 0; i < expr_index_count(expr); i++)
+	FOR (i, expr_index_count(expr))
 		see_index(user, expr_index_at(expr, i));
 	return VISIT_PARTS;
 }
@@ -40,8 +40,8 @@ static enum visit see_expr(void *user, const struct expr *expr)
 /* The variable to be taken apart, and the extent of its inner part; -1: there is none. */
 static int grouped_variable(const struct definition *d, const struct expr *const *factor, int64_t *columns)
 {
-	for (int v = 0; v < d->rank; v++)
-		for (int i = 0; i < 2; i++) {
+	FOR (v, d->rank)
+		FOR (i, 2) {
 			struct using u = { .var = v };
 			expr_visit(factor[i], see_expr, &u);
 			*columns = u.by;
@@ -59,7 +59,7 @@ struct lying {
 static void see_lying(void *user, const struct expr *load)
 {
 	struct lying *l = user;
-	for (int v = 0; v < load->rank; v++)
+	FOR (v, load->rank)
 		l->along &= !index_uses(load->at[v], l->var)
 		        || (v == load->rank - 1 && index_factor(load->at[v], l->var) == 1);
 }
@@ -83,11 +83,11 @@ static struct definition *take_apart(
 	struct arena *arena = program->arena;
 	int64_t extents[MAX_RANK];
 	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
-	for (int k = 0; k < d->rank; k++)
+	FOR (k, d->rank)
 		extents[k + (k > v)] = d->extents[k];
 	extents[v] = d->extents[v] / columns;
 	extents[v + 1] = columns;
-	for (int k = 0; k < d->rank + d->reduced; k++)
+	FOR (k, d->rank + d->reduced)
 		with[k] = index_var(arena, k + (k > v), definition_extent(d, k));
 	with[v] = index_add(
 	        arena, index_scale(arena, index_var(arena, v, extents[v]), columns), index_var(arena, v + 1, columns));
@@ -105,7 +105,7 @@ static struct definition *take_apart(
 	memcpy(made->reduced_counts, d->reduced_counts, sizeof made->reduced_counts);
 	made->node = d->node;
 	made->branch = d->branch;
-	for (int k = 0; k < d->rank; k++)
+	FOR (k, d->rank)
 		at[k + (k > v)] = index_var(arena, k, d->extents[k]);
 	at[v] = index_div(arena, index_var(arena, v, d->extents[v]), columns);
 	at[v + 1] = index_mod(arena, index_var(arena, v, d->extents[v]), columns);
@@ -210,7 +210,7 @@ static bool split_group(struct program *program, struct definition *d, const str
 	int v = grouped_variable(d, factor, &columns);
 	if (v >= 0)
 		return !lies_along_image(d, columns, target) && take_apart(program, d, v, columns, d->body);
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		factor[i] = halves_behind(program->arena, factor_behind(program->arena, factor[i]));
 		if (factor[i]->kind == EXPR_LOAD && factor[i]->of->source == SOURCE_CONSTANT)
 			return false;
@@ -229,7 +229,7 @@ static bool split_group(struct program *program, struct definition *d, const str
 void split_groups(struct program *program, const struct target *target)
 {
 	size_t before = program->all.count;
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		if (!split_group(program, d, target))
 			follow(program, d);

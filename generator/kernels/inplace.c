@@ -23,7 +23,7 @@ static bool reads_own(const struct definition *result, const struct expr *load)
 
 static bool is_viewed(const struct lowered *lowered, const struct definition *d)
 {
-	for (size_t i = 0; i < lowered->views.count; i++)
+	FOR_ALL (i, lowered->views)
 		if (scheduled(lowered->views.at[i])->view_of == d)
 			return true;
 	return false;
@@ -56,7 +56,7 @@ static void see_apart(void *user, const struct expr *load)
 /* Does anyone read it when the kernel has begun to write, but for the element that is written? */
 static bool is_read_on(const struct kernel *kernel, const struct definition *of, const struct definition *result)
 {
-	for (size_t i = 0; i < scheduled(of)->readers.count; i++) {
+	FOR_ALL (i, scheduled(of)->readers) {
 		const struct definition *reader = scheduled(of)->readers.at[i];
 		struct reading r = { of, reader == result ? result : NULL, false };
 		if (scheduled(reader)->kernel && scheduled(reader)->kernel->number < kernel->number)
@@ -72,7 +72,7 @@ void lie_in_place(struct lowered *lowered)
 {
 	if (!lowered->target->short_stack || lowered->target->log || lowered->keeps_apart)
 		return;
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		const struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
 		/* Sums that wait for terms to come lie where a result of their width will. */

@@ -23,7 +23,7 @@ struct weighing {
 /* The reader's variable along which its vectors run; -1 where it is not known yet. */
 static int unit_variable(const struct definition *d)
 {
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		if (scheduled(d)->stride[v] == 1 && d->extents[v] > 1)
 			return v;
 	return -1;
@@ -38,7 +38,7 @@ static bool lies_apart(const struct weighing *w, const struct expr *load, const 
 	        v++) {
 		if (sum->reduced_extents[v - sum->rank] == 1 || !index_uses(address, v))
 			continue;
-		for (int d = 0; d < w->of->rank; d++)
+		FOR (d, w->of->rank)
 			if (index_is_var(load->at[d], &alone) && alone == v)
 				return index_factor(address, v) > 1;
 		*(index_factor(address, v) == 1 ? &beside : &apart) = true;
@@ -79,7 +79,7 @@ static int rows_across(const struct target *target, const struct contraction *c,
 {
 	const struct definition *root = c->root;
 	int row = -1;
-	for (int v = 0; v < root->rank; v++)
+	FOR (v, root->rank)
 		if (root->extents[v] > 1 && expr_uses(c->a, v) && !expr_uses(c->b, v))
 			row = v;
 	bool few = column >= 0 && filled(root->extents[column], target->lanes) <= FEW_FILLED && row >= 0
@@ -122,7 +122,7 @@ static int pairs_along(const struct target *target, const struct definition *map
 	        || scheduled(to)->mode != MODE_HOSTED || to->reduce != REDUCE_NONE || to->body->kind != EXPR_LOAD
 	        || (unit = unit_variable(to)) < 0)
 		return -1;
-	for (int v = 0; v < map->rank; v++)
+	FOR (v, map->rank)
 		if (index_uses(to->body->at[v], unit) && map->extents[v] == PAIR)
 			pairs++;
 		else if (index_uses(to->body->at[v], unit))
@@ -154,7 +154,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 			if (c->root->extents[v] > 1 && expr_uses(c->b, v) && !expr_uses(c->a, v))
 				column = v;
 		if (c->pool.d == d) {
-			for (int v = 0; v < d->rank; v++)
+			FOR (v, d->rank)
 				w.cost += c->pool.of[v] == column && column >= 0 && scheduled(d)->stride[v] != 1
 				        ? elements
 				        : 0;
@@ -171,7 +171,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 	}
 	int along = c && c->result == d ? pairs_along(lowered->target, d) : -1;
 	w.pairs = along >= 0 && scheduled(d)->stride[along] == 1;
-	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+	FOR_ALL (i, scheduled(d)->readers) {
 		const struct definition *reader = scheduled(d)->readers.at[i];
 		const struct contraction *rc = scheduled(reader)->contraction;
 		w.reader = reader;
@@ -184,7 +184,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 		if (rc && rc->rewrite && rc->root != reader && rc->result != reader)
 			w.column = 1, w.reads = elements; /* the forward transform: vectors of channels */
 		else if (w.product) {
-			for (int v = 0; v < reader->rank; v++)
+			FOR (v, reader->rank)
 				if (reader->extents[v] > 1 && expr_uses(rc->b, v) && !expr_uses(rc->a, v))
 					w.column = v;
 		} else if (lane_of_region(reader) >= 0)
@@ -227,7 +227,7 @@ static void follow_load(void *user, const struct expr *load)
 		return;
 	if (scheduled(load->of)->mode == MODE_LOCAL) {
 		const struct index *with[MAX_VARS];
-		for (int v = 0; v < MAX_VARS; v++)
+		FOR (v, MAX_VARS)
 			with[v] = v < load->of->rank ? load->at[v] : index_constant(f->arena, 0);
 		double elements = f->elements;
 		f->elements *= terms_beside(load->of);
@@ -256,7 +256,7 @@ static double follow(struct lowered *lowered, const struct definition *d, const 
 static void set_strides(struct definition *d, const int *order, int count)
 {
 	int64_t step = 1;
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		scheduled(d)->stride[v] = 0;
 	for (int i = count - 1; i >= 0; i--) {
 		scheduled(d)->stride[order[i]] = step;
@@ -314,14 +314,14 @@ static void choose_layout(struct lowered *lowered, struct definition *d, const s
 {
 	int order[MAX_RANK], best[MAX_RANK], count = 0;
 	double least = -1;
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		if (d->extents[v] > 1)
 			order[count++] = v;
 	if (scheduled(d)->mode != MODE_DEVICE || count < 2 || is_integer(d) || scheduled(d)->blocked
 	        || stays_in_planes(lowered->target, d, writer))
 		return;
 	if (scheduled(d)->lane) {
-		for (int i = 0; i < count; i++)
+		FOR (i, count)
 			if (order[i] + 1 == scheduled(d)->lane) {
 				memmove(order + i, order + i + 1, (size_t)(count - i - 1) * sizeof *order);
 				order[count - 1] = scheduled(d)->lane - 1;
@@ -330,7 +330,7 @@ static void choose_layout(struct lowered *lowered, struct definition *d, const s
 		set_strides(d, order, count);
 		return;
 	}
-	for (int tried = 0; tried < 120; tried++) { /* all of up to five dims; row-major first: it wins ties */
+	FOR (tried, 120) { /* all of up to five dims; row-major first: it wins ties */
 		set_strides(d, order, count);
 		double cost = weigh(lowered, d) + follow(lowered, d, writer);
 		if (least < 0 || cost < least * (1 - 1e-9)) {
@@ -392,20 +392,20 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 	double least = -1;
 	if (d->source != SOURCE_CONSTANT || d->type != DTYPE_F32 || is_integer(d))
 		return;
-	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+	FOR_ALL (i, scheduled(d)->readers) {
 		const struct contraction *c = scheduled(scheduled(d)->readers.at[i])->contraction;
 		if (c && !c->rewrite && (c->b->of == d || c->a->of == d))
 			return; /* packed, or read row by row */
 	}
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		if (d->extents[v] > 1)
 			order[count++] = v;
 	if (count < 2)
 		return;
-	for (int tried = 0; tried < 120; tried++) {
+	FOR (tried, 120) {
 		struct lanes l = { .of = d, .arena = lowered->arena };
 		set_strides(d, order, count);
-		for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+		FOR_ALL (i, scheduled(d)->readers) {
 			const struct definition *reader = scheduled(d)->readers.at[i];
 			if ((l.lane = lane_of(reader)) < 0)
 				continue;
@@ -423,12 +423,12 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 
 void layout(struct lowered *lowered)
 {
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		struct kernel *kernel = lowered->kernels.at[k];
-		for (size_t m = 0; m < kernel->members.count; m++)
+		FOR_ALL (m, kernel->members)
 			choose_layout(lowered, kernel->members.at[m], kernel);
 	}
-	for (size_t i = 0; i < lowered->program->all.count; i++)
+	FOR_ALL (i, lowered->program->all)
 		lay_constant(lowered, lowered->program->all.at[i]);
 }
 
@@ -462,7 +462,7 @@ static int64_t run_from(const struct alongside *a, const struct index *address, 
 static void see_alongside(
         struct alongside *a, const struct definition *of, const struct index *address, double elements)
 {
-	for (int v = 0; v < a->d->rank + a->d->reduced; v++)
+	FOR (v, a->d->rank + a->d->reduced)
 		if (index_uses(address, v) && index_factor(address, v) == 1 && run_from(a, address, v) >= a->lanes)
 			*(v < a->kernel->outer ? &a->around : &a->row) += elements * (double)dtype_bytes(of->type, 1);
 }
@@ -482,12 +482,12 @@ bool keep_lanes(struct lowered *lowered)
 	bool all = true;
 	if (lowered->target->lanes <= 1 || lowered->target->lanes_are_threads || lowered->target->small)
 		return true;
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		struct kernel *kernel = lowered->kernels.at[k];
 		struct alongside a = { .arena = lowered->arena, .kernel = kernel, .lanes = lowered->target->lanes };
 		if (kernel->shape != SHAPE_LOOPS || kernel->members.count < 2 || !kernel->outer)
 			continue;
-		for (size_t m = 0; m < kernel->members.count; m++) {
+		FOR_ALL (m, kernel->members) {
 			a.d = kernel->members.at[m];
 			definition_loads(a.d, see_alongside_load, &a);
 			if (scheduled(a.d)->mode != MODE_LOCAL) {
@@ -499,7 +499,7 @@ bool keep_lanes(struct lowered *lowered)
 		}
 		if (a.around <= a.row)
 			continue;
-		for (size_t m = 0; m < kernel->members.count; m++) {
+		FOR_ALL (m, kernel->members) {
 			struct definition *d = kernel->members.at[m];
 			if (row_of(d, kernel->outer) > 1 && !scheduled(d)->row_apart)
 				scheduled(d)->row_apart = true, all = false;

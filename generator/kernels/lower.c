@@ -5,7 +5,7 @@
 bool arrange(struct lowered *lowered)
 {
 	bool all = true;
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		struct kernel *kernel = lowered->kernels.at[k];
 		if (!shapes[kernel->shape].arrange || shapes[kernel->shape].arrange(lowered->arena, kernel->detail))
 			continue;
@@ -21,10 +21,10 @@ bool arrange(struct lowered *lowered)
 /* An output that is an input, a constant or another output as well is a copy: somebody has to write it. */
 static void copy_outputs(struct program *program)
 {
-	for (size_t i = 0; i < program->outputs.count; i++) {
+	FOR_ALL (i, program->outputs) {
 		struct definition *d = program->outputs.at[i];
 		bool again = d->source != SOURCE_COMPUTED;
-		for (size_t k = 0; k < i; k++)
+		FOR (k, i)
 			again |= program->outputs.at[k] == d;
 		if (!again)
 			continue;

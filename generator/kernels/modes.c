@@ -74,9 +74,9 @@ static double reads_of(const struct definition *of)
 		double elements = (double)definition_elements(reader);
 		double work = definition_work(reader);
 		reads += sites(reader->body, of) * work + sites(reader->start, of) * elements;
-		for (int v = 0; v < reader->rank; v++)
+		FOR (v, reader->rank)
 			reads += sites(reader->place[v], of) * work;
-		for (int i = 0; i < CHOICES; i++)
+		FOR (i, CHOICES)
 			reads += sites(reader->choice[i], of) * work;
 	}
 	return reads / (double)definition_elements(of);
@@ -85,7 +85,7 @@ static double reads_of(const struct definition *of)
 static enum visit see_bend(void *user, const struct expr *expr)
 {
 	(void)user;
-	for (int i = 0; i < expr_index_count(expr); i++)
+	FOR (i, expr_index_count(expr))
 		if (!index_is_affine(expr_index_at(expr, i)))
 			return VISIT_END;
 	return VISIT_PARTS;
@@ -165,7 +165,7 @@ static bool adds_parts(const struct definition *d)
 static bool feeds_dwords(const struct target *target, const struct definition *d)
 {
 	bool feeds = false;
-	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
+	FOR_ALL (i, scheduled(d)->readers)
 		feeds |=
 		        scheduled(scheduled(d)->readers.at[i])->dwords || scheduled(scheduled(d)->readers.at[i])->pairs;
 	return feeds && !adds_parts(d) && !target->short_stack;
@@ -204,7 +204,7 @@ struct tensors {
 static void count_tensor(void *user, const struct expr *load)
 {
 	struct tensors *t = user;
-	for (int i = 0; i < t->count; i++)
+	FOR (i, t->count)
 		if (t->of[i] == load->of)
 			return;
 	if (t->count < (int)COUNT(t->of))
@@ -245,7 +245,7 @@ enum { LOOKED_UP_COST = 4 };
 static bool is_looked_up(const struct definition *d)
 {
 	struct counting all = { .of = d }, outside = { .of = d };
-	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+	FOR_ALL (i, scheduled(d)->readers) {
 		definition_loads(scheduled(d)->readers.at[i], count_site, &all);
 		expr_loads_outside(scheduled(d)->readers.at[i]->body, count_site, &outside);
 	}
@@ -259,7 +259,7 @@ static bool feeds_lanes_from_table(const struct target *target, const struct def
 	if (target->lanes == 1 || target->lanes_are_threads || dtypes[d->type].bits != 8 || d->body->kind != EXPR_LOAD
 	        || d->body->of->source != SOURCE_CONSTANT || !loads_inside(d->body))
 		return false;
-	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
+	FOR_ALL (i, scheduled(d)->readers)
 		computes |= scheduled(d)->readers.at[i]->body->kind != EXPR_LOAD;
 	return computes;
 }
@@ -271,7 +271,7 @@ enum { COST_MOST = 512 };
 /* A loop and a walk down trees read what is stored alone. */
 static bool feeds_loop(const struct definition *d)
 {
-	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
+	FOR_ALL (i, scheduled(d)->readers)
 		if (scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT || scheduled(d)->readers.at[i]->walk)
 			return true;
 	return false;
@@ -305,13 +305,13 @@ static bool selects_bend(const struct definition *d)
 static bool chosen_by_values(const struct expr *load)
 {
 	bool any = false;
-	for (int i = 0; i < expr_index_count(load); i++)
+	FOR (i, expr_index_count(load))
 		any |= expr_index_at(load, i)->values;
 	return any;
 }
 static bool feeds_product(const struct definition *d)
 {
-	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
+	FOR_ALL (i, scheduled(d)->readers)
 		if (scheduled(d)->readers.at[i]->products && sites(scheduled(d)->readers.at[i]->body, d) > 0)
 			return true;
 	return false;
@@ -355,7 +355,7 @@ static bool feeds_columns(const struct target *target, const struct definition *
 	int sums = 0;
 	if (!target->thread || target->block_warps || expr_cost(d->body) > TERM_COST)
 		return false;
-	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+	FOR_ALL (i, scheduled(d)->readers) {
 		const struct definition *reader = scheduled(d)->readers.at[i];
 		sums += reader->reduce == REDUCE_NONE                          ? 0
 		        : reader->reduce == REDUCE_SUM && sums_columns(reader) ? 1
@@ -407,7 +407,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
 	if (feeds)
 		return no;
-	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+	FOR_ALL (i, scheduled(d)->readers) {
 		const struct definition *reader = scheduled(d)->readers.at[i];
 		all_maps &= reader->reduce == REDUCE_NONE;
 		if (scheduled(d)->widens && !(reader->products && product_b(reader) >= 0))
@@ -446,7 +446,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 /* The user's word about it, if there is one; an output, and what has no other choice, contradict it. */
 static struct mode_choice *choice_of(const struct lowered *lowered, const struct definition *d)
 {
-	for (size_t i = 0; i < lowered->choice_count; i++)
+	FOR (i, lowered->choice_count)
 		if (!strcmp(lowered->choices[i].name, d->name))
 			return &lowered->choices[i];
 	return NULL;
@@ -496,7 +496,7 @@ static const struct expr *inline_load(void *user, const struct expr *expr)
 static void inline_into_readers(struct arena *arena, struct definition *d)
 {
 	struct inlining inlining = { arena, d };
-	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+	FOR_ALL (i, scheduled(d)->readers) {
 		struct definition *reader = scheduled(d)->readers.at[i];
 		definition_map(reader, inline_load, &inlining);
 		note_readers(arena, reader, true);
@@ -513,7 +513,7 @@ static bool is_relabelled(const struct definition *d)
 	        || d->body->kind != EXPR_LOAD || d->body->of->source != SOURCE_COMPUTED
 	        || definition_elements(d) != definition_elements(d->body->of))
 		return false;
-	for (int v = 0; v < d->body->rank; v++) {
+	FOR (v, d->body->rank) {
 		if (index_is_constant(d->body->at[v], &zero))
 			continue;
 		if (!index_is_var(d->body->at[v], &var) || var < next)
@@ -547,7 +547,7 @@ static void forget_reader(struct definition *of, const struct definition *reader
 {
 	struct scheduled *p = scheduled(of);
 	size_t kept = 0;
-	for (size_t i = 0; i < p->readers.count; i++)
+	FOR_ALL (i, p->readers)
 		if (p->readers.at[i] != reader)
 			p->readers.at[kept++] = p->readers.at[i];
 	p->readers.count = kept;
@@ -557,9 +557,9 @@ static void settle_modes(struct lowered *lowered)
 {
 	const struct program *program = lowered->program;
 	bool *labels = arena_new_array(lowered->arena, bool, program->all.count + 1);
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		labels[i] = is_relabelled(program->all.at[i]);
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		if (!labels[i])
 			continue;
@@ -567,7 +567,7 @@ static void settle_modes(struct lowered *lowered)
 		if (scheduled(d)->mode == MODE_VIRTUAL)
 			forget_reader(d->body->of, d);
 	}
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		if (!labels[i])
 			settle_mode(lowered, program->all.at[i]);
 }
@@ -584,9 +584,9 @@ void layout_row_major(struct definition *d)
 void find_readers(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		scheduled(program->all.at[i])->readers.count = 0;
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		if (scheduled(program->all.at[i])->mode != MODE_VIRTUAL)
 			note_readers(lowered->arena, program->all.at[i], false);
 }
@@ -594,22 +594,22 @@ void find_readers(struct lowered *lowered)
 void place(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		scheduled(d)->first = scheduled(d)->last = -1;
 		scheduled(d)->generic |= lowered->target->log;
 		layout_row_major(d);
 	}
-	for (size_t i = 0; i < program->rewrites.count; i++) {
+	FOR_ALL (i, program->rewrites) {
 		struct rewrite *rewrite = program->rewrites.at[i];
 		scheduled(rewrite->result)->rewrite = rewrite;
-		for (size_t p = 0; p < COUNT(rewrite->parts); p++)
+		FOR (p, COUNT(rewrite->parts))
 			scheduled(rewrite->parts[p])->rewrite = rewrite;
 	}
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		note_readers(lowered->arena, program->all.at[i], false);
 	settle_modes(lowered);
-	for (size_t i = 0; i < lowered->choice_count; i++)
+	FOR (i, lowered->choice_count)
 		if (!lowered->choices[i].used && !lowered->choices[i].lent)
 			fail(program->build, EXIT_USAGE, NULL,
 			        "--mode %s: no tensor of that name is computed once the graph is simplified",

@@ -67,14 +67,14 @@ static void widen_in(struct keeping *keeping, struct definition *reader)
 void keep_narrow(struct program *program)
 {
 	VECTOR(struct definition *) wide = { 0 };
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		if (was_narrow(program->all.at[i]))
 			push(program->arena, &wide, program->all.at[i]);
-	for (size_t w = 0; w < wide.count; w++) {
+	FOR_ALL (w, wide) {
 		struct keeping keeping = { program, wide.at[w] };
 		struct definition *d = wide.at[w];
 		d->original->body = expr_redirect(program->arena, d->original->body, inside, &keeping);
-		for (size_t i = 0; i < program->all.count; i++)
+		FOR_ALL (i, program->all)
 			if (program->all.at[i]->source == SOURCE_COMPUTED
 			        && program->all.at[i]->reduce != REDUCE_REPEAT)
 				widen_in(&keeping, program->all.at[i]);
@@ -114,7 +114,7 @@ static int factor_of(const struct program *program, const struct target *target,
 	const struct product *product = product_of(target, sum);
 	if (!product || !product_is_fma(product) || program_rewrite(program, sum))
 		return -1;
-	for (int i = 0; i < 2; i++)
+	FOR (i, 2)
 		if (sum->body->arg[i]->kind == EXPR_LOAD && sum->body->arg[i]->of == wide
 		        && !(sum->body->arg[1 - i]->kind == EXPR_LOAD && sum->body->arg[1 - i]->of == wide))
 			return i;
@@ -136,7 +136,7 @@ enum { JIT_ROWS_LESS = 12 };
 static bool has_tile(const struct target *target, const struct definition *sum, int factor)
 {
 	int64_t rows = 1;
-	for (int v = 0; v < sum->rank; v++)
+	FOR (v, sum->rank)
 		rows *= expr_uses(sum->body->arg[factor], v) ? 1 : sum->extents[v];
 	return !target->calls || rows < JIT_ROWS_LESS;
 }
@@ -182,7 +182,7 @@ static void narrow_readers(struct program *program, const struct target *target,
 		push(program->arena, &changed, (struct changed){ d, *d });
 		all = reads_narrow(program, target, d, wide, body);
 	}
-	for (size_t i = 0; i < changed.count; i++)
+	FOR_ALL (i, changed)
 		if (all)
 			changed.at[i].sum->body =
 			        expr_redirect(program->arena, changed.at[i].sum->body, inside, &keeping);
@@ -193,11 +193,11 @@ static void narrow_readers(struct program *program, const struct target *target,
 void keep_large(struct program *program, const struct target *target)
 {
 	VECTOR(struct definition *) wide = { 0 };
-	for (size_t i = 0; i < program->all.count; i++)
+	FOR_ALL (i, program->all)
 		if (definition_elements(program->all.at[i]) * 4 >= LARGE_LEAST
 		        && narrow_of(program->arena, program->all.at[i]))
 			push(program->arena, &wide, program->all.at[i]);
-	for (size_t w = 0; w < wide.count; w++)
+	FOR_ALL (w, wide)
 		narrow_readers(program, target, wide.at[w]);
 	program_remove_dead(program);
 }

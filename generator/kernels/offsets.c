@@ -7,7 +7,7 @@ static int own_dims(struct arena *arena, const struct definition *sum, const str
         int64_t *extents, const struct index **with)
 {
 	int rank = 0;
-	for (int v = 0; v < sum->rank; v++)
+	FOR (v, sum->rank)
 		if (sum->extents[v] > 1 && expr_uses(e, v)) {
 			at[rank] = index_var(arena, v, sum->extents[v]);
 			extents[rank] = sum->extents[v];
@@ -26,7 +26,7 @@ static const struct expr *factor_summed(struct program *program, const struct de
 	int64_t extents[MAX_RANK];
 	int rank = own_dims(arena, sum, factor, at, extents, with);
 	struct definition over = { .reduced = 0 };
-	for (int k = 0; k < sum->reduced; k++)
+	FOR (k, sum->reduced)
 		if (all_terms || expr_uses(factor, sum->rank + k)) {
 			with[sum->rank + k] = index_var(arena, rank + over.reduced, sum->reduced_extents[k]);
 			over.reduced_counts[over.reduced] = sum->reduced_counts[k];
@@ -67,7 +67,7 @@ const struct expr *offset_columns(
 enum { SUMMED_LEAST = 64 };
 static int dim_summed(const struct definition *sum, const struct expr *factor, const struct expr *load, int *term)
 {
-	for (int d = 0; d < load->of->rank; d++) {
+	FOR (d, load->of->rank) {
 		bool alone = index_is_var(load->at[d], term) && *term >= sum->rank
 		        && sum->reduced_extents[*term - sum->rank] == load->of->extents[d]
 		        && load->of->extents[d] >= SUMMED_LEAST && !sum->reduced_counts[*term - sum->rank];
@@ -90,7 +90,7 @@ static const struct expr *places_of(struct program *program, const struct defini
 	const struct index *own[MAX_RANK], *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = 0;
-	for (int d = 0; d < of->rank; d++)
+	FOR (d, of->rank)
 		if (d != summed) {
 			own[d] = index_var(arena, rank, of->extents[d]);
 			at[rank] = load->at[d];

@@ -51,7 +51,7 @@ static struct definition *stands_for(struct arena *arena, const struct expr *val
 static struct order_part *part_of(struct splitting *s, const struct expr *value)
 {
 	struct row_order *order = s->order;
-	for (int i = 0; i < order->part_count; i++)
+	FOR (i, order->part_count)
 		if (expr_equal(order->parts[i].value, value))
 			return &order->parts[i];
 	assert(order->part_count < ORDER_PARTS);
@@ -102,7 +102,7 @@ static void choose_room(const struct definition *d, struct row_order *order, boo
 static enum visit lies_apart(void *user, const struct expr *expr)
 {
 	int var = *(const int *)user;
-	for (int i = 0; i < expr_index_count(expr); i++)
+	FOR (i, expr_index_count(expr))
 		if (index_bends(expr_index_at(expr, i), var))
 			return VISIT_END;
 	return expr_node_has_lanes(expr, var) ? VISIT_PARTS : VISIT_END;

@@ -28,10 +28,10 @@ void own_choose(struct lowered *lowered, struct kernel *kernel)
 	struct own_tensors *tensors = arena_new(lowered->arena, struct own_tensors);
 	tensors->operand = definition_repeats(kernel->root)->operand;
 	tensors->results = arena_new_array(lowered->arena, struct definition *, outs);
-	for (size_t m = 0; m < kernel->members.count; m++)
+	FOR_ALL (m, kernel->members)
 		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
 			tensors->results[kernel->members.at[m]->part] = kernel->members.at[m];
-	for (size_t k = 0; k < outs; k++) {
+	FOR (k, outs) {
 		const struct definition *of = repeat->body->outputs.at[k];
 		if (!tensors->results[k]) /* the kernel writes it whether anybody wants it or not */
 			tensors->results[k] = lowered_scratch(lowered, kernel,
@@ -48,6 +48,6 @@ void own_parameters(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct own_tensors *tensors = kernel->detail;
 	generic_parameters(lowered, kernel);
-	for (size_t k = 0; k < kernel->root->repeat->body->outputs.count; k++)
+	FOR_ALL (k, kernel->root->repeat->body->outputs)
 		kernel_add_param(lowered->arena, kernel, tensors->results[k], true);
 }

@@ -53,9 +53,9 @@ static double copied_by_tiles(const struct contraction *c)
 	for (int i = 0; i < c->pad_count && !c->copied; i++) {
 		const struct range *pad = &c->arranged_pads[i];
 		int64_t reach = 0, tiles = pad_tiles(c, pad), there = 0, first, last;
-		for (int t = 0; t < c->terms; t++)
+		FOR (t, c->terms)
 			reach += index_factor(pad->at, c->column + 1 + t) * (c->extents[c->column + 1 + t] - 1);
-		for (int64_t p = 0; p < tiles; p++) {
+		FOR (p, tiles) {
 			pad_rows(c, pad, p, &first, &last);
 			there += first >= pad->from && last + reach < pad->to;
 		}

@@ -68,7 +68,7 @@ static void move_words(const uint32_t *from, int64_t step, int64_t there, int64_
 	if (step == 1)
 		memcpy(to, from, (size_t)few * sizeof *to);
 	else
-		for (int64_t j = 0; j < few; j++)
+		FOR (j, few)
 			to[j] = from[j * step];
 	memset(to + few, 0, (size_t)(count - few) * sizeof *to);
 }
@@ -86,7 +86,7 @@ static void pack(const struct packing *p, const struct panel *panel, const struc
 	        part = words && step != 1 && panel->width % LINE_WORDS == 0 ? LINE_WORDS : panel->width;
 	for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
 		v[b] = rest % c->extents[b];
-	for (int64_t i = 0; i < panel->terms * (panel->width / part); i++) {
+	FOR (i, panel->terms * (panel->width / part)) {
 		int64_t k = i % panel->terms, from = i / panel->terms * part, *column = &v[c->column];
 		*column = 0;
 		int64_t address = affine ? index_evaluate(c->b_at, v, NULL, NULL) : 0;
@@ -118,7 +118,7 @@ static size_t fill_packed(const struct constant_item *item, int64_t piece, void 
 		1 };
 	for (int t = c->column + 1; t <= c->column + c->terms; t++)
 		panel.terms *= c->extents[t];
-	for (int b = 0; b < c->batches; b++)
+	FOR (b, c->batches)
 		batches *= c->extents[b];
 	if (panel.batch >= batches)
 		return 0;
@@ -132,7 +132,7 @@ static size_t fill_packed(const struct constant_item *item, int64_t piece, void 
  */
 static struct definition *packed_alike(const struct lowered *lowered, const struct contraction *c)
 {
-	for (size_t i = 0; i < lowered->constants.count; i++) {
+	FOR_ALL (i, lowered->constants) {
 		const struct constant_item *item = &lowered->constants.at[i];
 		const struct contraction *other =
 		        item->fill == fill_packed ? ((const struct packing *)item->detail)->c : NULL;
@@ -146,7 +146,7 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 		/* b knows no rows: its variables are batches, then the column and the terms */
 		bool same = true;
 		const struct index *with[MAX_VARS] = { 0 };
-		for (int b = 0; b < c->batches; b++)
+		FOR (b, c->batches)
 			same &= other->extents[b] == c->extents[b];
 		for (int v = 0; v <= c->terms; v++) {
 			same &= other->extents[other->column + v] == c->extents[c->column + v];
@@ -174,7 +174,7 @@ static bool are_bytes(const struct target *target, const struct contraction *c)
 	if (!weights_stay_narrow(target) || c->product->opcode != SCALAR_dot16 || !c->terms
 	        || contraction_extent(c, c->terms - 1) % 2)
 		return false;
-	for (int64_t i = 0; i < count; i++)
+	FOR (i, count)
 		if (halves[i] < INT8_MIN || halves[i] > INT8_MAX)
 			return false;
 	return true;

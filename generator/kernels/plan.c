@@ -32,9 +32,9 @@ static int begins_at(const struct lowered *lowered, const struct kernel *kernel)
 
 static void lifetimes(struct lowered *lowered)
 {
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		const struct kernel *kernel = lowered->kernels.at[k];
-		for (size_t p = 0; p < kernel->params.count; p++) {
+		FOR_ALL (p, kernel->params) {
 			struct scheduled *buffer = place_of(kernel->params.at[p].of);
 			if (buffer->first < 0)
 				buffer->first = begins_at(lowered, kernel);
@@ -75,7 +75,7 @@ static uint64_t peak_of(struct lowered *lowered, const struct buffers *buffers, 
 	struct buffers some = { 0 };
 	struct ingot_plan_slab peak = { 0 };
 	uint32_t bad;
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		if (buffers->at.at[i].slab == slab) {
 			struct ingot_plan_buffer one = buffers->at.at[i];
 			one.slab = 0;
@@ -88,7 +88,7 @@ static uint64_t peak_of(struct lowered *lowered, const struct buffers *buffers, 
 static uint32_t spread(struct lowered *lowered, struct buffers *buffers)
 {
 	uint32_t pools = 1;
-	for (size_t i = 0; i < buffers->at.count; i++) {
+	FOR_ALL (i, buffers->at) {
 		buffers->at.at[i].slab = 0;
 		while (peak_of(lowered, buffers, i + 1, buffers->at.at[i].slab) > (uint64_t)lowered->pool_cap)
 			buffers->at.at[i].slab++; /* ends: no buffer is larger than the cap */
@@ -113,13 +113,13 @@ static int hotter(const void *a, const void *b)
 static struct heat *by_heat(const struct lowered *lowered, const struct buffers *buffers)
 {
 	struct heat *all = arena_new_array(lowered->arena, struct heat, buffers->at.count + 1);
-	for (size_t i = 0; i < buffers->at.count; i++)
+	FOR_ALL (i, buffers->at)
 		all[i].buffer = i;
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		const double *traffic = kernel_traffic(lowered, kernel);
-		for (size_t p = 0; p < kernel->params.count; p++)
-			for (size_t i = 0; i < buffers->at.count; i++)
+		FOR_ALL (p, kernel->params)
+			FOR_ALL (i, buffers->at)
 				if (scheduled(buffers->owners.at[i]) == place_of(kernel->params.at[p].of))
 					all[i].heat += traffic[p] / (double)(buffers->at.at[i].bytes + 1);
 	}
@@ -134,9 +134,9 @@ static uint64_t place_near(struct lowered *lowered, struct buffers *buffers)
 	const memories *memories = &lowered->memories;
 	const struct heat *order = by_heat(lowered, buffers);
 	uint32_t last = (uint32_t)memories->count - 1;
-	for (size_t i = 0; i < buffers->at.count; i++)
+	FOR_ALL (i, buffers->at)
 		buffers->at.at[i].slab = last + 1;
-	for (size_t i = 0; i < buffers->at.count; i++) {
+	FOR_ALL (i, buffers->at) {
 		struct ingot_plan_buffer *buffer = &buffers->at.at[order[i].buffer];
 		for (buffer->slab = 0; buffer->slab < last; buffer->slab++)
 			if (peak_of(lowered, buffers, buffers->at.count, buffer->slab)
@@ -201,7 +201,7 @@ static void plan_workspace(struct lowered *lowered, struct buffers *buffers)
 		                                          : (int64_t)slabs[s].peak;
 	}
 	lowered->workspace_bound = (int64_t)one.bound;
-	for (size_t i = 0; i < buffers->at.count; i++)
+	FOR_ALL (i, buffers->at)
 		scheduled(buffers->owners.at[i])->offset =
 		        lowered->workspace_pools.at[buffers->at.at[i].slab].at + (int64_t)buffers->at.at[i].offset;
 }
@@ -221,7 +221,7 @@ void plan(struct lowered *lowered)
 	struct buffers buffers = { 0 };
 	lifetimes(lowered);
 	check_sizes(lowered);
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		if (!lies_in_workspace(lowered, d))
 			continue;
@@ -234,19 +234,19 @@ void plan(struct lowered *lowered)
 		push(lowered->arena, &buffers.owners, d);
 	}
 	plan_workspace(lowered, &buffers);
-	for (size_t i = 0; i < lowered->views.count; i++) {
+	FOR_ALL (i, lowered->views) {
 		struct definition *d = lowered->views.at[i];
 		scheduled(d)->offset = scheduled(scheduled(d)->view_of)->offset
 		        + (int64_t)dtype_bytes(d->type, (size_t)scheduled(d)->view_offset);
 	}
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct scheduled *d = scheduled(program->all.at[i]);
 		if (d->mode == MODE_DEVICE && d->lies_in)
 			d->offset = place_of(d->lies_in)->offset;
 	}
 	lowered->workspace_align = ALIGN;
 	int64_t at = 0;
-	for (size_t i = 0; i < lowered->constants.count; i++) {
+	FOR_ALL (i, lowered->constants) {
 		struct scheduled *constant = scheduled(lowered->constants.at[i].of);
 		constant->offset = at;
 		at += (constant->bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);

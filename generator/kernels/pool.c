@@ -13,7 +13,7 @@ static bool is_window(const struct definition *d, const struct index *at, int64_
 	*var = -1;
 	if (!index_is_affine(at) || at->constant || at->count > 2)
 		return false;
-	for (int i = 0; i < at->count; i++) {
+	FOR (i, at->count) {
 		int v = at->terms[i].atom->var;
 		if (v >= d->rank && at->terms[i].factor == 1 && reduced < 0)
 			reduced = v;
@@ -35,12 +35,12 @@ static bool match(const struct contraction *c, struct definition *d, struct pool
 	const struct expr *load = d->body;
 	int windows = 0, last_row = -1;
 	*pool = (struct pool){ .d = d };
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		pool->of[v] = -1;
-	for (int v = 0; v < c->root->rank; v++)
+	FOR (v, c->root->rank)
 		if (c->root->extents[v] > 1 && !expr_uses(c->b, v))
 			last_row = v;
-	for (int k = 0; k < x->rank; k++) {
+	FOR (k, x->rank) {
 		int root_var, var;
 		if (x->extents[k] == 1)
 			continue;
@@ -60,7 +60,7 @@ static bool match(const struct contraction *c, struct definition *d, struct pool
 	/* The rows in front of the windows are loops; no batch, no maximum along columns. */
 	if (windows != 2 || pool->across != last_row || pool->of[d->rank - 1] != pool->across)
 		return false;
-	for (int v = 0; v < c->root->rank; v++)
+	FOR (v, c->root->rank)
 		if (c->root->extents[v] > 1 && expr_uses(c->b, v) && expr_uses(c->a, v))
 			return false;
 	return true;
@@ -72,7 +72,7 @@ static bool lay(const struct contraction *c, struct pool *pool)
 	struct definition *x = c->result;
 	int64_t columns = 1, width = 1;
 	int column = -1;
-	for (int k = 0; k < x->rank; k++) {
+	FOR (k, x->rank) {
 		int v = -1;
 		scheduled(x)->stride[k] = 0;
 		if (x->extents[k] == 1 || !index_is_var(c->store_at[k], &v))
@@ -86,7 +86,7 @@ static bool lay(const struct contraction *c, struct pool *pool)
 			columns = x->extents[k];
 		}
 	}
-	for (int k = 0; k < x->rank; k++) {
+	FOR (k, x->rank) {
 		int v = -1;
 		if (x->extents[k] > 1 && index_is_var(c->store_at[k], &v))
 			scheduled(x)->stride[k] = k == column ? 1
@@ -100,7 +100,7 @@ static bool lay(const struct contraction *c, struct pool *pool)
 void fuse_pools(struct lowered *lowered)
 {
 	const struct program *program = lowered->program;
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i], *x;
 		struct pool pool;
 		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || d->reduce != REDUCE_MAX

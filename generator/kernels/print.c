@@ -17,7 +17,7 @@ static void print_place(const struct definition *d, struct text *out)
 		permuted |= d->extents[v] > 1 && p->stride[v] != step;
 	if (permuted) {
 		text_adds(out, ", strides");
-		for (int v = 0; v < d->rank; v++)
+		FOR (v, d->rank)
 			text_printf(out, " %" PRId64, d->extents[v] > 1 ? p->stride[v] : 0);
 	}
 }
@@ -30,10 +30,10 @@ static void print_inside(const struct lowered *inside, struct text *out)
 
 void kernels_print(const struct lowered *lowered, struct text *out)
 {
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		text_printf(out, "%s  %s  nodes", kernel->name, shapes[kernel->shape].name);
-		for (size_t m = 0; m < kernel->members.count; m++)
+		FOR_ALL (m, kernel->members)
 			text_printf(out, " %s", kernel->members.at[m]->name);
 		text_printf(out, "\n    blocks    %" PRId64 "%s%s\n", kernel->blocks, kernel->blocks_of ? ", " : "",
 		        kernel->blocks_of ? kernel->blocks_of : "");
@@ -42,7 +42,7 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 			        branch->yes ? "true" : "false");
 		if (kernel->outer)
 			text_printf(out, "    outer     %d\n", kernel->outer);
-		for (size_t p = 0; p < kernel->params.count; p++) {
+		FOR_ALL (p, kernel->params) {
 			const struct param *param = &kernel->params.at[p];
 			text_printf(out, "    %-6s    %s = %s  ", param->written ? "writes" : "reads", param->name,
 			        param->of->name);
@@ -74,7 +74,7 @@ void plan_print(const struct lowered *lowered, struct text *out)
 	for (size_t i = 0; lowered_has_memories(lowered) && i < lowered->workspace_pools.count; i++)
 		text_printf(out, "    %10" PRId64 " + %-10" PRId64 " pool %s\n", lowered->workspace_pools.at[i].at,
 		        lowered->workspace_pools.at[i].bytes, lowered->workspace_pools.at[i].name);
-	for (size_t i = 0; i < lowered->program->all.count; i++) {
+	FOR_ALL (i, lowered->program->all) {
 		const struct definition *d = lowered->program->all.at[i];
 		if (scheduled(d)->mode != MODE_CONSTANT && scheduled(d)->offset >= 0 && scheduled(d)->first >= 0)
 			text_printf(out, "    %10" PRId64 " + %-10" PRId64 " kernels %d to %d  %s\n",

@@ -151,7 +151,7 @@ static void see_load(void *user, const struct expr *load)
 {
 	struct factor *f = user;
 	bool uses = false;
-	for (int d = 0; d < load->of->rank; d++)
+	FOR (d, load->of->rank)
 		uses |= index_uses(load->at[d], f->v);
 	if (!uses)
 		return;
@@ -247,10 +247,10 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 static const struct index *moved_index(struct rewriter *r, const struct index *index)
 {
 	struct factor *f = r->user;
-	for (int d = 0; d < f->load->of->rank; d++)
+	FOR (d, f->load->of->rank)
 		if (f->at[d] && index->count && index_equal(index, f->load->at[d]))
 			return f->at[d];
-	for (int v = 0; v < MAX_VARS; v++)
+	FOR (v, MAX_VARS)
 		f->fits &= f->kept[v] || !index_uses(index, v);
 	return f->fits ? rewrite_index(r, index) : index;
 }
@@ -289,7 +289,7 @@ static const struct expr *dword_of(
 	const struct expr *part[4];
 	const struct index *first = f->with[f->v];
 	int64_t extent = definition_extent(f->sum, f->v);
-	for (int e = 0; e < product->k; e++) {
+	FOR (e, product->k) {
 		f->with[f->v] = index_plus(f->arena, first, e);
 		part[e] = moved(f, factor);
 		if (!f->fits)
@@ -317,7 +317,7 @@ struct rewriting {
 
 static struct definition *dwords_alike(const struct rewriting *r, const struct factor *f, const struct expr *body)
 {
-	for (int i = 0; i < REMEMBERED; i++) {
+	FOR (i, REMEMBERED) {
 		struct definition *d = r->dwords[i];
 		if (d && d->body && d->rank == f->rank
 		        && !memcmp(d->extents, f->extents, sizeof *d->extents * (size_t)d->rank)
@@ -351,13 +351,13 @@ int product_b(const struct definition *sum)
 {
 	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
 	bool can[2] = { false, false };
-	for (int v = 0; v < sum->rank + sum->reduced; v++) {
+	FOR (v, sum->rank + sum->reduced) {
 		bool in[2] = { expr_uses(factor[0], v), expr_uses(factor[1], v) };
 		if (definition_extent(sum, v) == 1)
 			continue;
 		if (v >= sum->rank && !(in[0] && in[1]))
 			return -1;
-		for (int i = 0; i < 2; i++)
+		FOR (i, 2)
 			can[i] |= v < sum->rank && in[i] && !in[1 - i];
 	}
 	if (!can[0] && !can[1])
@@ -368,7 +368,7 @@ int product_b(const struct definition *sum)
 static bool uses_variables(const struct expr *e, const struct definition *sum)
 {
 	bool uses = false;
-	for (int v = 0; v < sum->rank + sum->reduced; v++)
+	FOR (v, sum->rank + sum->reduced)
 		uses |= expr_uses(e, v);
 	return uses;
 }
@@ -495,7 +495,7 @@ static bool rewrite_lowered(struct rewriting *r, struct definition *sum, const s
 	is = interval_of(factor[ib]);
 	if (is.low < INT32_MIN || is.high > INT32_MAX || lies_in(is, most) || is.high - is.low > most.high - most.low)
 		return false;
-	for (int v = 0; v < sum->rank; v++)
+	FOR (v, sum->rank)
 		columns *= expr_uses(factor[ib], v) && !expr_uses(factor[1 - ib], v) ? sum->extents[v] : 1;
 	less = is.high > most.high ? is.high - most.high : is.low - most.low;
 	const struct expr *low = expr_scalar(arena, SCALAR_sub, factor[ib], number(arena, less), NULL),
@@ -556,7 +556,7 @@ static const struct expr *pair_of(struct factor *f, const struct expr *factor, b
 	struct arena *arena = f->arena;
 	const struct expr *bits[2];
 	const struct index *first = f->with[f->v];
-	for (int e = 0; e < 2; e++) {
+	FOR (e, 2) {
 		f->with[f->v] = index_plus(arena, first, e);
 		const struct expr *x = moved(f, factor);
 		bits[e] = f->codes
@@ -582,7 +582,7 @@ static bool pairs_pay(const struct definition *sum, const struct factor *f)
 static bool pads_use(const struct expr *factor, int v)
 {
 	bool uses = false;
-	for (int i = 0; i < factor->range_count; i++)
+	FOR (i, factor->range_count)
 		uses |= index_uses(factor->ranges[i].at, v);
 	return uses;
 }
@@ -593,7 +593,7 @@ static bool find_pairs(const struct rewriting *r, struct definition *sum, const 
 {
 	struct arena *arena = r->program->arena;
 	bool threads = r->target->lanes_are_threads;
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		f[i] = (struct factor){ .arena = arena,
 			.sum = sum,
 			.v = v,
@@ -632,7 +632,7 @@ static bool reads_codes(const struct rewriting *r, struct definition *sum, const
 	bool any = false,
 	     pairs = r->target->lanes_are_threads && definition_extent(sum, v) % 2 == 0
 	        && product_of_matrix(r->target, lane, sum);
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		const struct expr *factor = sum->body->arg[i];
 		struct definition *of = (factor->kind == EXPR_SELECT ? factor->arg[0] : factor)->of;
 		bool codes = of->is_stored || (pairs && i != product_b(sum) && is_made(of));
@@ -657,7 +657,7 @@ static void pair_terms(struct rewriting *r, struct definition *sum, const struct
 	        || (reads_codes(r, sum, lane, v) && !find_pairs(r, sum, lane, v, f, pair)))
 		return;
 	size_t before = program->all.count;
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		const struct expr *factor = sum->body->arg[i];
 		pair[i] = dwords_of(r, &f[i], pair[i]);
 		scheduled(pair[i]->of)->pairs = true;
@@ -676,7 +676,7 @@ static bool is_window(const struct definition *sum)
 {
 	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
 	bool constant = expr_is_constant(factor[1]);
-	for (int v = 0; v < sum->rank; v++)
+	FOR (v, sum->rank)
 		if (sum->extents[v] > 1 && expr_uses(factor[constant], v) && !expr_uses(factor[1 - constant], v))
 			return false;
 	return true;

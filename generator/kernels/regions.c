@@ -12,7 +12,7 @@ int lane_of_region(const struct definition *d)
 	if (d->source != SOURCE_COMPUTED || (d->reduce != REDUCE_MAX && d->reduce != REDUCE_MIN)
 	        || d->body->kind != EXPR_SELECT || d->body->arg[0]->kind != EXPR_LOAD)
 		return -1;
-	for (int i = 0; i < d->body->range_count; i++)
+	FOR (i, d->body->range_count)
 		values |= d->body->ranges[i].at->values;
 	for (int v = 0; v < d->rank && values; v++)
 		if (d->extents[v] > 1 && !expr_selects_on(d->body, v)
@@ -45,6 +45,6 @@ void transpose_regions(struct program *program, const struct target *target)
 	size_t count = program->all.count;
 	if (target->small || target->lanes_are_threads || target->lanes == 1 || target->log)
 		return;
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		transpose(program, program->all.at[i], target->lanes);
 }

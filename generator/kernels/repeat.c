@@ -39,7 +39,7 @@ static int64_t take(int64_t *bytes, const struct definition *of)
 
 static int number_of(const struct definition *of, struct definition *const *at, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		if (at[i] == of)
 			return (int)i;
 	return -1;
@@ -69,11 +69,11 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 	rounds->results = arena_new_array(lowered->arena, struct definition *, outs);
 	rounds->place = arena_new_array(lowered->arena, int64_t, outs);
 	rounds->other = arena_new_array(lowered->arena, int64_t, outs);
-	for (size_t m = 0; m < kernel->members.count; m++)
+	FOR_ALL (m, kernel->members)
 		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
 			rounds->results[kernel->members.at[m]->part] = kernel->members.at[m];
 	int64_t bytes = (rounds->body->workspace_bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
-	for (size_t k = 0; k < outs; k++) {
+	FOR (k, outs) {
 		const struct definition *output = rounds->body->program->outputs.at[k];
 		bool carried = repeat->out[k].moves == REPEAT_CARRIED,
 		     own = rounds->results[k] && !(carried && lowered->target->lanes_are_threads);
@@ -95,13 +95,13 @@ void repeat_parameters(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct rounds *rounds = kernel->detail;
 	generic_parameters(lowered, kernel);
-	for (size_t i = 0; i < rounds->body->constants.count; i++) { /* the blob is one */
+	FOR_ALL (i, rounds->body->constants) { /* the blob is one */
 		push(lowered->arena, &lowered->constants, rounds->body->constants.at[i]);
 		kernel_add_param(lowered->arena, kernel, rounds->body->constants.at[i].of, false);
 	}
 	if (rounds->scratch)
 		kernel_add_param(lowered->arena, kernel, rounds->scratch, true);
-	for (size_t s = 0; s < rounds->body->kernels.count; s++)
+	FOR_ALL (s, rounds->body->kernels)
 		kernel->flops += (double)rounds->repeat->rounds * rounds->body->kernels.at[s]->flops;
 }
 

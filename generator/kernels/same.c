@@ -10,7 +10,7 @@ struct pair {
 
 static int param_of(const struct kernel *kernel, const struct definition *d)
 {
-	for (size_t i = 0; i < kernel->params.count; i++)
+	FOR_ALL (i, kernel->params)
 		if (kernel->params.at[i].of == d)
 			return (int)i;
 	return -1;
@@ -18,7 +18,7 @@ static int param_of(const struct kernel *kernel, const struct definition *d)
 
 static int member_of(const struct kernel *kernel, const struct definition *d)
 {
-	for (size_t i = 0; i < kernel->members.count; i++)
+	FOR_ALL (i, kernel->members)
 		if (kernel->members.at[i] == d)
 			return (int)i;
 	return -1;
@@ -28,7 +28,7 @@ static bool same_extents(const struct definition *x, const struct definition *y)
 {
 	if (x->type != y->type || x->rank != y->rank)
 		return false;
-	for (int d = 0; d < x->rank; d++)
+	FOR (d, x->rank)
 		if (x->extents[d] != y->extents[d] || scheduled(x)->stride[d] != scheduled(y)->stride[d])
 			return false;
 	return true;
@@ -50,7 +50,7 @@ static struct definition *part_of(const void *user, struct definition *of)
 {
 	struct parts *parts = (struct parts *)(uintptr_t)user;
 	int param = param_of(parts->kernel, of), member = member_of(parts->kernel, of);
-	for (size_t i = 0; i < parts->all.count; i++) {
+	FOR_ALL (i, parts->all) {
 		const struct part *part = &parts->all.at[i];
 		if (part->param == param && part->member == member && same_extents(part->of, of)
 		        && part->of->source == of->source && definition_climbs(part->of) == definition_climbs(of)
@@ -80,14 +80,14 @@ static struct said said_by(struct parts *parts, const struct kernel *kernel)
 {
 	struct said said = { .kernel = kernel };
 	parts->kernel = kernel;
-	for (size_t m = 0; m < kernel->members.count; m++) {
+	FOR_ALL (m, kernel->members) {
 		struct definition *d = kernel->members.at[m];
 		push(parts->arena, &said.all, part_of(parts, d));
-		for (int v = 0; v < d->rank; v++)
+		FOR (v, d->rank)
 			say(parts, d->place[v], &said);
 		say(parts, d->lies, &said);
 		say(parts, d->row, &said);
-		for (int i = 0; i < CHOICES; i++)
+		FOR (i, CHOICES)
 			say(parts, d->choice[i], &said);
 		say(parts, d->start, &said);
 		say(parts, d->body, &said);
@@ -105,13 +105,13 @@ static bool same_member(const struct pair *p, const struct definition *x, const 
 	if (x->reduce != y->reduce || x->products != y->products || x->order != y->order || x->reduced != y->reduced
 	        || !scheduled(x)->rewrite != !scheduled(y)->rewrite)
 		return false;
-	for (int d = 0; d < x->reduced; d++)
+	FOR (d, x->reduced)
 		if (x->reduced_extents[d] != y->reduced_extents[d])
 			return false;
 	const struct rewrite *of_x = scheduled(x)->rewrite, *of_y = scheduled(y)->rewrite;
 	if (of_x && (of_x->m != of_y->m || of_x->pad_top != of_y->pad_top || of_x->pad_left != of_y->pad_left))
 		return false;
-	for (int v = 0; v < MAX_RANK; v++)
+	FOR (v, MAX_RANK)
 		if (!same_count(p, x->counts[v], y->counts[v])
 		        || !same_count(p, x->reduced_counts[v], y->reduced_counts[v]))
 			return false;
@@ -142,12 +142,12 @@ static bool same_code(const struct said *of_a, const struct said *of_b)
 	        || a->members.count != b->members.count || a->params.count != b->params.count
 	        || member_of(a, a->root) != member_of(b, b->root) || strcmp(a->tile, b->tile))
 		return false;
-	for (size_t i = 0; i < a->params.count; i++)
+	FOR_ALL (i, a->params)
 		if (a->params.at[i].written != b->params.at[i].written
 		        || strcmp(a->params.at[i].name, b->params.at[i].name)
 		        || !same_extents(a->params.at[i].of, b->params.at[i].of))
 			return false;
-	for (size_t m = 0; m < a->members.count; m++)
+	FOR_ALL (m, a->members)
 		if (!same_member(&p, a->members.at[m], b->members.at[m]))
 			return false;
 	return !shapes[a->shape].same || shapes[a->shape].same(a, b);
@@ -157,7 +157,7 @@ void share_code(struct lowered *lowered)
 {
 	struct parts parts = { .arena = lowered->arena };
 	VECTOR(struct said) code = { 0 };
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		struct kernel *kernel = lowered->kernels.at[k];
 		struct said said = said_by(&parts, kernel);
 		/* The last ones first: steps repeat what was just made.  A log names the tensors, so there each has

@@ -60,7 +60,7 @@ static double cycles_of(const struct sharing *s, const struct kernel *kernel, in
 	       others = 0;
 	double compute =
 	        kernel->flops / (in_lanes(kernel) ? target->lanes * target->fma_pipes : 1) / (product ? 2 : 1) * share;
-	for (size_t p = 0; p < kernel->params.count; p++)
+	FOR_ALL (p, kernel->params)
 		*(kernel->params.at[p].of->source == SOURCE_CONSTANT ? &constants : &others) +=
 		        s->asked[kernel->number][p];
 	double own = by_columns(kernel) ? share : 1;
@@ -112,7 +112,7 @@ static void settle(struct sharing *s)
 	bool changed = true;
 	for (int round = 0; changed && round < ROUNDS_MOST; round++) {
 		changed = false;
-		for (int k = 0; k < (int)s->lowered->kernels.count; k++) {
+		FOR (k, (int)s->lowered->kernels.count) {
 			double before = cost_of(s, k);
 			if (parts_of(s, s->lowered->kernels.at[k]) < 2)
 				continue;
@@ -129,7 +129,7 @@ static void settle(struct sharing *s)
 static double total_of(const struct sharing *s)
 {
 	double cycles = 0;
-	for (int k = 0; k < (int)s->lowered->kernels.count; k++)
+	FOR (k, (int)s->lowered->kernels.count)
 		cycles += cost_of(s, k) - waiting(s, k, false) + waiting(s, k, true);
 	return cycles;
 }
@@ -137,7 +137,7 @@ static double total_of(const struct sharing *s)
 static void add_edges(struct sharing *s, int reader)
 {
 	const struct kernel *kernel = s->lowered->kernels.at[reader];
-	for (size_t p = 0; p < kernel->params.count; p++) {
+	FOR_ALL (p, kernel->params) {
 		const struct param *param = kernel->params.at + p;
 		const struct kernel *writer = param->written ? NULL : scheduled(param->of)->kernel;
 		if (writer && writer != kernel && writer->number < (int)s->lowered->kernels.count
@@ -151,7 +151,7 @@ static void add_edges(struct sharing *s, int reader)
 static int64_t most_blocks(int64_t blocks, int threads, int parts)
 {
 	int64_t has[PARTS_MOST] = { 0 }, most = 0;
-	for (int part = 0; part < parts; part++) {
+	FOR (part, parts) {
 		int least = 0;
 		for (int t = 1; t < threads; t++)
 			least = has[t] < has[least] ? t : least;
@@ -181,15 +181,15 @@ void share(struct lowered *lowered, int threads)
 	if (threads < 2 || !count)
 		return;
 	s.asked = arena_new_array(lowered->arena, const double *, count);
-	for (int k = 0; k < count; k++) {
+	FOR (k, count) {
 		s.asked[k] = kernel_asks(lowered, lowered->kernels.at[k]);
 		add_edges(&s, k);
 	}
 	s.first = arena_new_array(lowered->arena, int, count);
 	s.next = arena_new_array(lowered->arena, int, 2 * s.edges.count + 1);
-	for (int k = 0; k < count; k++)
+	FOR (k, count)
 		s.first[k] = -1;
-	for (int e = 0; e < 2 * (int)s.edges.count; e++) {
+	FOR (e, 2 * (int)s.edges.count) {
 		int *first = s.first + (e % 2 ? s.edges.at[e / 2].writer : s.edges.at[e / 2].reader);
 		s.next[e] = *first;
 		*first = e;
@@ -199,13 +199,13 @@ void share(struct lowered *lowered, int threads)
 	s.shared = alone;
 	settle(&s);
 	double least = total_of(&s);
-	for (int k = 0; k < count; k++)
+	FOR (k, count)
 		shared[k] = parts_of(&s, lowered->kernels.at[k]) > 1;
 	s.shared = shared;
 	settle(&s);
 	if (total_of(&s) > least)
 		s.shared = alone;
-	for (int k = 0; k < count; k++) {
+	FOR (k, count) {
 		struct kernel *kernel = lowered->kernels.at[k];
 		int parts = parts_of(&s, kernel);
 		bool as = s.shared[k];

@@ -27,7 +27,7 @@ static struct nest nest_of(const struct definition *sum)
 	struct nest n = { 1, 1, 1, definition_terms(sum) };
 	int b = product_b(sum);
 	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
-	for (int v = 0; v < sum->rank; v++)
+	FOR (v, sum->rank)
 		if (!expr_uses(factor[b], v))
 			n.rows *= sum->extents[v];
 		else if (!expr_uses(factor[1 - b], v))
@@ -79,7 +79,7 @@ static void add_parts(struct arena *arena, struct definition *sum, struct defini
 {
 	const struct index *at[MAX_RANK];
 	const struct expr *all = sum->start;
-	for (int64_t p = 0; p < count; p++) {
+	FOR (p, count) {
 		int64_t left = p;
 		for (int v = parts->rank; v-- > sum->rank; left /= parts->extents[v])
 			at[v] = index_constant(arena, left % parts->extents[v]);
@@ -99,7 +99,7 @@ static void split(struct program *program, struct definition *sum, const struct 
 	int64_t extents[MAX_VARS], terms[MAX_RANK];
 	int rank = sum->rank + cut->axis + (cut->of_axis > 1), count = 0;
 	memcpy(extents, sum->extents, (size_t)sum->rank * sizeof *extents);
-	for (int r = 0; r < sum->reduced; r++) {
+	FOR (r, sum->reduced) {
 		int64_t extent = sum->reduced_extents[r], inner = extent / cut->of_axis;
 		const struct index *part = index_var(arena, sum->rank + r, r < cut->axis ? extent : cut->of_axis);
 		if (r < cut->axis || (r == cut->axis && cut->of_axis > 1))
@@ -132,7 +132,7 @@ static void split(struct program *program, struct definition *sum, const struct 
 static bool is_counted(const struct definition *d)
 {
 	bool counted = false;
-	for (int v = 0; v < MAX_RANK; v++)
+	FOR (v, MAX_RANK)
 		counted |= d->counts[v] || d->ends[v] || d->reduced_counts[v];
 	return counted;
 }

@@ -21,7 +21,7 @@ int64_t packed_a_rows(const struct contraction *c)
 /* The variable that moves a pad beside its term; -1: none. */
 static int pad_var(const struct contraction *c, const struct range *pad)
 {
-	for (int v = 0; v < c->column; v++)
+	FOR (v, c->column)
 		if (index_uses(pad->at, v))
 			return v;
 	return -1;
@@ -86,7 +86,7 @@ static void settle(struct stage *stage, bool k_blocks)
 			break;
 		}
 	lay(stage);
-	for (int i = 0; i < stage->dims; i++) {
+	FOR (i, stage->dims) {
 		const struct stage_dim *dim = &stage->dim[i];
 		if (dim->term >= 0)
 			stage->of_term[dim->term] = dim->lies * dim->step;
@@ -101,7 +101,7 @@ void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage
 	const struct range *row_pad = pad_along(c, row);
 	bool shared = row < 0;
 	*stage = (struct stage){ 0 };
-	for (int t = 0; t < c->terms; t++) {
+	FOR (t, c->terms) {
 		int v = c->column + 1 + t;
 		struct stage_dim dim = { .term = t,
 			.extent = packed_a_extent(c, t),
@@ -136,7 +136,7 @@ bool stage_whole(const struct contraction *c, struct stage *stage)
 	int row = contraction_row(c);
 	int64_t moves[MAX_VARS] = { 0 };
 	stage_padded(c, row >= 0 ? c->extents[row] : 1, stage);
-	for (int v = 0; v < c->column; v++) {
+	FOR (v, c->column) {
 		const struct range *pad = pad_along(c, v);
 		int64_t apart = index_factor(c->a_at, v);
 		if (v == row || c->extents[v] == 1 || (!apart && !pad))
@@ -157,7 +157,7 @@ bool stage_whole(const struct contraction *c, struct stage *stage)
 			return false;
 		dim->extent += (c->extents[v] - 1) * moves[v];
 	}
-	for (int i = 0; i < c->pad_count; i++) { /* each pad is a dim's */
+	FOR (i, c->pad_count) { /* each pad is a dim's */
 		int k = 0;
 		while (k < stage->dims && stage->dim[k].pad != &c->arranged_pads[i])
 			k++;
@@ -165,7 +165,7 @@ bool stage_whole(const struct contraction *c, struct stage *stage)
 			return false;
 	}
 	settle(stage, false);
-	for (int v = 0; v < c->column; v++)
+	FOR (v, c->column)
 		for (int i = 0; moves[v] && i < stage->dims; i++)
 			if (stage->dim[i].outer == v + 1 || (pad_along(c, v) && stage->dim[i].pad == pad_along(c, v)))
 				stage->of_outer[v] = stage->dim[i].lies * moves[v];
@@ -177,7 +177,7 @@ void stage_pooled(const struct contraction *c, int lanes, struct stage *stage)
 	const int64_t extents[] = { c->pool.size[0], c->root->extents[c->pool.across],
 		c->pool.by_panel ? c->tile_vecs * lanes : c->extents[c->column] };
 	*stage = (struct stage){ .dims = COUNT(extents) };
-	for (int i = 0; i < stage->dims; i++)
+	FOR (i, stage->dims)
 		stage->dim[i] = (struct stage_dim){ .term = -1, .extent = extents[i] };
 	lay(stage);
 }

@@ -29,7 +29,7 @@ static bool is_line(const struct strips *s, int v) { return s->lines_of >> v & 1
 
 static bool uses_lines(const struct looking *l, const struct index *at)
 {
-	for (int v = 0; v < l->map->rank; v++)
+	FOR (v, l->map->rank)
 		if (is_line(l->strips, v) && index_uses(at, v))
 			return true;
 	return false;
@@ -37,7 +37,7 @@ static bool uses_lines(const struct looking *l, const struct index *at)
 
 static void look_at_load(struct looking *l, const struct expr *load)
 {
-	for (int d = 0; d < load->of->rank; d++)
+	FOR (d, load->of->rank)
 		l->possible &= !load->at[d]->values && index_is_affine(load->at[d]);
 	l->possible &= !l->of || l->of == load->of;
 	l->of = load->of;
@@ -45,7 +45,7 @@ static void look_at_load(struct looking *l, const struct expr *load)
 		if (!is_line(l->strips, v) || l->map->extents[v] == 1)
 			continue;
 		int64_t step = 0, lines = scheduled(l->map)->stride[v] / l->strips->line;
-		for (int d = 0; d < load->of->rank; d++)
+		FOR (d, load->of->rank)
 			step += index_factor(load->at[d], v) * scheduled(load->of)->stride[d];
 		l->possible &= step > 0 && step % lines == 0 && (!l->step || l->step == step / lines);
 		l->step = step / lines;
@@ -59,7 +59,7 @@ static enum visit look(void *user, const struct expr *expr)
 		look_at_load(l, expr);
 		return l->possible ? VISIT_PARTS : VISIT_END;
 	}
-	for (int i = 0; i < expr_index_count(expr); i++) {
+	FOR (i, expr_index_count(expr)) {
 		const struct index *at = expr_index_at(expr, i);
 		if (!uses_lines(l, at))
 			continue;
@@ -74,7 +74,7 @@ static const struct expr *body_at(
         struct arena *arena, const struct definition *map, const struct strips *s, int64_t line)
 {
 	const struct index *with[MAX_VARS] = { 0 };
-	for (int v = 0; v < map->rank; v++)
+	FOR (v, map->rank)
 		if (is_line(s, v))
 			with[v] = index_constant(
 			        arena, map->extents[v] == 1 || scheduled(map)->stride[v] != s->line ? 0 : line);
@@ -86,7 +86,7 @@ static bool find_borders(const struct lowered *lowered, const struct definition 
 {
 	bool borders = false;
 	s->low = s->high = 0;
-	for (int64_t line = 0; line < s->lines; line++) {
+	FOR (line, s->lines) {
 		const struct expr *body = body_at(lowered->arena, map, s, line);
 		bool reads = expr_has(body, 1u << EXPR_LOAD);
 		body = reads ? body : expr_fold(lowered->program, body);
@@ -111,7 +111,7 @@ static enum visit holds(void *user, const struct expr *expr)
 {
 	struct holding *h = user;
 	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
-		for (int v = 0; v < h->map->rank; v++)
+		FOR (v, h->map->rank)
 			if (is_line(h->s, v) && index_uses(expr->ranges[i].at, v)) {
 				int64_t factor = index_factor(expr->ranges[i].at, v), at = expr->ranges[i].at->constant;
 				h->all &= factor > 0 && factor * h->s->low + at >= expr->ranges[i].from
@@ -125,7 +125,7 @@ static bool find_lines(const struct lowered *lowered, const struct definition *m
 {
 	int64_t below = 1;
 	*s = (struct strips){ .map = (struct definition *)(uintptr_t)map, .line = line, .lines = 1 };
-	for (int v = 0; v < map->rank; v++)
+	FOR (v, map->rank)
 		if (map->extents[v] > 1 && scheduled(map)->stride[v] >= line) {
 			s->lines_of |= 1u << v;
 			s->lines *= map->extents[v];
@@ -170,7 +170,7 @@ static bool is_alone(const struct lowered *lowered, const struct definition *map
 	        || !m->kernel || m->kernel->shape != SHAPE_LOOPS || m->kernel->members.count != 1
 	        || m->readers.count != 1 || definition_is_counted(map) || definition_is_counted(product->root))
 		return false;
-	for (size_t i = 0; i < lowered->views.count; i++)
+	FOR_ALL (i, lowered->views)
 		if (scheduled(lowered->views.at[i])->view_of == map)
 			return false;
 	return true;
@@ -192,7 +192,7 @@ static bool find_strips(const struct lowered *lowered, const struct kernel *prod
 	int64_t most = 0;
 	if (!map || !is_alone(lowered, map, product))
 		return false;
-	for (int v = 0; v < map->rank; v++)
+	FOR (v, map->rank)
 		if (map->extents[v] > 1 && scheduled(map)->stride[v] > most)
 			most = scheduled(map)->stride[v];
 	int64_t row = contraction_row(c) >= 0 ? index_factor(c->a_at, contraction_row(c)) : 0;
@@ -243,7 +243,7 @@ static struct lowered *line_of(const struct lowered *lowered, struct strips *s)
 	struct definition *made = copy_of(body, s->map);
 	made->body = expr_map_loads(arena, body_at(arena, s->map, s, s->low), from_inside, &r);
 	made->is_output = true;
-	for (int v = 0; v < made->rank; v++)
+	FOR (v, made->rank)
 		made->extents[v] = is_line(s, v) ? 1 : made->extents[v];
 	scheduled(made)->bytes = (int64_t)dtype_bytes(made->type, (size_t)s->line);
 	push(arena, &body->program->outputs, made);
@@ -266,7 +266,7 @@ static struct span span_of(const struct lowered *lowered, const struct definitio
 	int end = (int)lowered->kernels.count - 1;
 	const struct kernel *writer = scheduled(d)->kernel;
 	struct span span = { writer ? writer->number : 0, writer ? writer->number : 0 };
-	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+	FOR_ALL (i, scheduled(d)->readers) {
 		const struct kernel *reader = scheduled(scheduled(d)->readers.at[i])->kernel;
 		span.last = reader && reader->number > span.last ? reader->number : span.last;
 	}
@@ -285,7 +285,7 @@ static bool has_place(const struct lowered *lowered, const struct definition *d)
 static int64_t *live_bytes(const struct lowered *lowered)
 {
 	int64_t *live = arena_new_array(lowered->arena, int64_t, lowered->kernels.count + 1);
-	for (size_t i = 0; i < lowered->program->all.count; i++) {
+	FOR_ALL (i, lowered->program->all) {
 		const struct definition *d = lowered->program->all.at[i], *at = d;
 		while (scheduled(at)->lies_in)
 			at = scheduled(at)->lies_in;
@@ -297,7 +297,7 @@ static int64_t *live_bytes(const struct lowered *lowered)
 		for (int k = span.first; k <= span.last && k < (int)lowered->kernels.count; k++)
 			live[k] += (scheduled(at)->bytes + PLACE - 1) / PLACE * PLACE;
 	}
-	for (size_t k = 0; k < lowered->kernels.count; k++)
+	FOR_ALL (k, lowered->kernels)
 		if (kernel_strips(lowered->kernels.at[k]))
 			live[k] += scheduled(kernel_strips(lowered->kernels.at[k])->map)->bytes / SHARE;
 	return live;
@@ -311,19 +311,19 @@ static void replace(struct lowered *lowered, struct kernel *product, struct stri
 	*kernel = (struct kernel){ .shape = SHAPE_STRIPS, .root = product->root, .detail = strips };
 	strips->product = product;
 	push(lowered->arena, &kernel->members, strips->map);
-	for (size_t m = 0; m < product->members.count; m++)
+	FOR_ALL (m, product->members)
 		push(lowered->arena, &kernel->members, product->members.at[m]);
 	struct kernel *map = scheduled(strips->map)->kernel;
-	for (size_t m = 0; m < kernel->members.count; m++)
+	FOR_ALL (m, kernel->members)
 		scheduled(kernel->members.at[m])->kernel = kernel;
 	scheduled(strips->map)->mode = MODE_LOCAL;
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		struct kernel *one = lowered->kernels.at[k];
 		if (one != map)
 			lowered->kernels.at[kept++] = one == product ? kernel : one;
 	}
 	lowered->kernels.count = kept;
-	for (size_t k = 0; k < kept; k++)
+	FOR (k, kept)
 		lowered->kernels.at[k]->number = (int)k;
 }
 
@@ -350,7 +350,7 @@ void make_strips(struct lowered *lowered)
 		struct strips found, *strips;
 		size_t most = 0;
 		more = false;
-		for (size_t k = 0; k < lowered->kernels.count; k++)
+		FOR_ALL (k, lowered->kernels)
 			most = live[k] > live[most] ? k : most;
 		struct kernel *product = lowered->kernels.count ? product_at(lowered, most, &found) : NULL;
 		if (!product)
@@ -439,7 +439,7 @@ void strips_parameters(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct strips *s = kernel_strips(kernel);
 	kernel_add_read(lowered, kernel, s->from);
-	for (size_t i = 0; i < s->product->params.count; i++) {
+	FOR_ALL (i, s->product->params) {
 		const struct param *param = &s->product->params.at[i];
 		if (param->of != s->map)
 			kernel_add_param(lowered->arena, kernel, param->of, param->written);

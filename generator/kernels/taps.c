@@ -11,7 +11,7 @@ enum { TERMS_LEAST = 16, PART_LEAST = 40 };
 
 int contraction_term_of(const struct contraction *c, const struct range *pad)
 {
-	for (int t = 0; t < c->terms; t++)
+	FOR (t, c->terms)
 		if (index_uses(pad->at, c->column + 1 + t))
 			return t;
 	return -1;
@@ -23,7 +23,7 @@ static double part_there(const struct contraction *c, const struct range *pad, i
 	int row = contraction_row(c);
 	int64_t taps = c->extents[c->column + 1 + term], step = index_factor(pad->at, c->column + 1 + term),
 	        each = row < 0 ? 0 : index_factor(pad->at, row), all = 0, there = 0, first, last;
-	for (int64_t p = 0; p < pad_tiles(c, pad); p++) {
+	FOR (p, pad_tiles(c, pad)) {
 		pad_rows(c, pad, p, &first, &last);
 		for (; first <= last; first += each ? each : 1)
 			for (int64_t k = 0; k < taps; k++, all++)
@@ -53,7 +53,7 @@ bool zero_is_known(const struct definition *w, const struct index *w_at, const i
 {
 	const float *data = definition_data(w);
 	int64_t count = definition_elements(w), at[MAX_VARS] = { 0 };
-	for (int64_t i = 0; i < count; i++)
+	FOR (i, count)
 		if (!isfinite(data[i]))
 			return false;
 	int64_t taps = rounds_of(w_at, extents, 0, inner), terms = rounds_of(w_at, extents, inner, end);
@@ -79,7 +79,7 @@ void taps_choose(const struct target *target, struct contraction *c)
 	if (target->small || target->hides_latency || c->warps || c->b_mode != B_PACKED || c->widened
 	        || !product_is_fma(c->product))
 		return;
-	for (int i = 0; i < c->pad_count; i++) {
+	FOR (i, c->pad_count) {
 		int term = contraction_term_of(c, &c->arranged_pads[i]);
 		inner = term >= inner ? term + 1 : inner;
 		there *= term >= 0 ? part_there(c, &c->arranged_pads[i], term) : 1;

@@ -178,7 +178,7 @@ static void spread(
 
 static int64_t pooled_rows(const struct contraction *c)
 {
-	for (int v = 0; v < c->pool.d->rank; v++)
+	FOR (v, c->pool.d->rank)
 		if (c->pool.of[v] == c->pool.row)
 			return c->pool.d->extents[v];
 	return 1;
@@ -192,7 +192,7 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
 	        || c->panels == 1)
 		return;
 	c->pool.by_panel = true;
-	for (int k = 0; k < x->rank; k++)
+	FOR (k, x->rank)
 		if (scheduled(x)->stride[k] > 1)
 			scheduled(x)->stride[k] = scheduled(x)->stride[k] / columns * c->tile_vecs;
 	contraction_arrange(lowered->arena, c);
@@ -254,7 +254,7 @@ bool tile_refuse(const struct lowered *lowered, const struct kernel *kernel, ref
 	const struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
 	if (!c || c->tile_rows * c->tile_vecs < 2)
 		return false;
-	for (size_t k = 0; k < lowered->kernels.count; k++)
+	FOR_ALL (k, lowered->kernels)
 		if (lowered->kernels.at[k] == kernel || lowered->kernels.at[k]->same == kernel)
 			push(lowered->program->build->arena, refused,
 			        (struct refused_tile){
@@ -361,7 +361,7 @@ static void keep_counts(struct contraction *c)
 		c->counts[row] = NULL;
 	if (c->panels == 1)
 		c->counts[c->column] = NULL;
-	for (int t = 0; t < c->terms; t++)
+	FOR (t, c->terms)
 		if (t || c->k_block || c->warps || c->extents[c->column + 1] < TERMS_COUNTED)
 			c->counts[c->column + 1 + t] = NULL;
 	for (int r = 0; r + 1 < c->rows && c->warps; r++) /* a block has rows of all of them */
@@ -404,11 +404,11 @@ static int64_t group_of_results(
 struct tiles_nest contraction_nest(const struct contraction *c)
 {
 	struct tiles_nest n = { c->rows ? c->extents[c->batches + c->rows - 1] : 1, c->extents[c->column], 1, 1, 1 };
-	for (int b = 0; b < c->batches; b++)
+	FOR (b, c->batches)
 		n.batches *= c->extents[b];
 	for (int r = 0; r + 1 < c->rows; r++)
 		n.outer *= c->pool.d && r + 2 == c->rows ? pooled_rows(c) : c->extents[c->batches + r];
-	for (int t = 0; t < c->terms; t++)
+	FOR (t, c->terms)
 		n.terms *= c->extents[c->column + 1 + t];
 	return n;
 }
@@ -562,7 +562,7 @@ static void choose_variants(struct lowered *lowered, struct kernel *kernel, int6
 	if (!kernel->warps || !target->other_count)
 		return;
 	kernel->variants = arena_new_array(lowered->arena, struct kernel *, (size_t)target->other_count);
-	for (int i = 0; i < target->other_count; i++) {
+	FOR (i, target->other_count) {
 		struct kernel *variant = arena_new(lowered->arena, struct kernel);
 		struct contraction *c = arena_new(lowered->arena, struct contraction);
 		*variant = *kernel;
@@ -713,7 +713,7 @@ void contraction_parameters(struct lowered *lowered, struct kernel *kernel)
 
 bool tiles_forced(const struct lowered *lowered)
 {
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+	FOR_ALL (k, lowered->kernels) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		const struct lowered *inside = kernel_inside(kernel);
 		if (inside ? tiles_forced(inside)
@@ -728,7 +728,7 @@ int64_t contraction_tiles(const struct kernel *kernel)
 	const struct contraction *c = kernel->detail;
 	int64_t tiles = c->row_blocks * c->panels;
 	int around = c->batches + (c->rows && !c->warps ? c->rows - 1 : 0); /* batches, and rows around the innermost */
-	for (int v = 0; v < around; v++)
+	FOR (v, around)
 		tiles *= c->extents[v];
 	return tiles;
 }

@@ -15,7 +15,7 @@ struct viewing {
 static int64_t offset_of(const struct expr *load)
 {
 	int64_t offset = 0, at;
-	for (int d = 0; d < load->of->rank; d++)
+	FOR (d, load->of->rank)
 		if (index_is_constant(load->at[d], &at))
 			offset += at * scheduled(load->of)->stride[d];
 	return offset;
@@ -26,7 +26,7 @@ static void see_load(void *user, const struct expr *load)
 	struct viewing *v = user;
 	if (load->of->source != SOURCE_COMPUTED || scheduled(load->of)->mode != MODE_DEVICE)
 		return;
-	for (size_t i = 0; i < v->bases.count; i++)
+	FOR_ALL (i, v->bases)
 		if (v->bases.at[i] == load->of) {
 			if (offset_of(load) != v->offsets.at[i])
 				v->offsets.at[i] = 0; /* more than one slice: where they lie to each other is code */
@@ -38,7 +38,7 @@ static void see_load(void *user, const struct expr *load)
 
 static struct definition *view_of(struct lowered *lowered, struct definition *base, int64_t offset)
 {
-	for (size_t i = 0; i < lowered->views.count; i++)
+	FOR_ALL (i, lowered->views)
 		if (scheduled(lowered->views.at[i])->view_of == base
 		        && scheduled(lowered->views.at[i])->view_offset == offset)
 			return lowered->views.at[i];
@@ -58,11 +58,11 @@ static const struct expr *from_view(void *user, const struct expr *load)
 {
 	struct viewing *v = user;
 	struct arena *arena = v->lowered->arena;
-	for (size_t i = 0; i < v->bases.count; i++)
+	FOR_ALL (i, v->bases)
 		if (v->views.at[i] && v->bases.at[i] == load->of) {
 			const struct index *at[MAX_RANK];
 			int64_t constant;
-			for (int d = 0; d < load->of->rank; d++)
+			FOR (d, load->of->rank)
 				at[d] = index_is_constant(load->at[d], &constant) ? index_constant(arena, 0)
 				                                                  : load->at[d];
 			return expr_load(arena, v->views.at[i], at);
@@ -81,20 +81,20 @@ static void view_kernel(struct lowered *lowered, struct kernel *kernel)
 	struct viewing v = { .lowered = lowered };
 	struct contraction *c = kernel->detail; /* before there are chains */
 	bool any = false;
-	for (size_t m = 0; m < kernel->members.count; m++) {
+	FOR_ALL (m, kernel->members) {
 		definition_loads(kernel->members.at[m], see_load, &v);
 	}
-	for (size_t i = 0; i < v.bases.count; i++) {
+	FOR_ALL (i, v.bases) {
 		/* the factors of a contraction are found already; what it writes is not a slice */
 		bool stays = !v.offsets.at[i] || (c && (c->a->of == v.bases.at[i] || c->b->of == v.bases.at[i]));
-		for (size_t m = 0; m < kernel->members.count; m++)
+		FOR_ALL (m, kernel->members)
 			stays |= kernel->members.at[m] == v.bases.at[i];
 		push(lowered->arena, &v.views, stays ? NULL : view_of(lowered, v.bases.at[i], v.offsets.at[i]));
 		any |= !stays;
 	}
 	if (!any)
 		return;
-	for (size_t m = 0; m < kernel->members.count; m++) {
+	FOR_ALL (m, kernel->members) {
 		struct definition *d = kernel->members.at[m];
 		const struct expr *body = d->body;
 		definition_map(d, through, &v);
@@ -129,7 +129,7 @@ static const struct index *lie_side_by_side(struct arena *arena, const struct de
 	expr_loads(dwords->body, see_byte, b);
 	if (b->count != DWORD && b->count != DWORD / 2)
 		return NULL;
-	for (int i = 0; i < b->count; i++) {
+	FOR (i, b->count) {
 		const struct expr *load = b->load[i];
 		if (load->of != b->load[0]->of || dtypes[load->type].bits * b->count != 8 * DWORD)
 			return NULL;
@@ -140,7 +140,7 @@ static const struct index *lie_side_by_side(struct arena *arena, const struct de
 			return NULL;
 	}
 	bool whole = index_is_affine(first) && first->constant % b->count == 0;
-	for (int t = 0; t < first->count; t++)
+	FOR (t, first->count)
 		whole &= first->terms[t].factor % b->count == 0;
 	const struct expr *body = dwords->body;
 	if (body->kind == EXPR_CAST && body->cast & CAST_BITS)
@@ -159,16 +159,16 @@ static bool view_dwords(struct lowered *lowered, struct definition *d)
 	struct definition *of = first ? bytes.load[0]->of : NULL;
 	if (!of || scheduled(of)->mode != MODE_DEVICE || scheduled(of)->lies_in || scheduled(of)->view_of)
 		return false;
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		s->stride[v] = index_factor(first, v) / bytes.count;
 	bool fits = true;
-	for (size_t i = 0; i < s->readers.count; i++) {
+	FOR_ALL (i, s->readers) {
 		struct contraction *c = scheduled(s->readers.at[i])->contraction;
 		fits &= !c || contraction_arrange(lowered->arena, c);
 	}
 	if (!fits) {
 		memcpy(s->stride, before.stride, sizeof s->stride);
-		for (size_t i = 0; i < s->readers.count; i++)
+		FOR_ALL (i, s->readers)
 			if (scheduled(s->readers.at[i])->contraction)
 				contraction_arrange(lowered->arena, scheduled(s->readers.at[i])->contraction);
 		return false;
@@ -184,11 +184,11 @@ static bool view_dwords(struct lowered *lowered, struct definition *d)
 void view(struct lowered *lowered)
 {
 	size_t kept = 0;
-	for (size_t k = 0; k < lowered->kernels.count; k++)
+	FOR_ALL (k, lowered->kernels)
 		if (!view_dwords(lowered, lowered->kernels.at[k]->root))
 			(lowered->kernels.at[kept] = lowered->kernels.at[k])->number = (int)kept, kept++;
 	lowered->kernels.count = kept;
-	for (size_t k = 0; k < lowered->kernels.count; k++)
+	FOR_ALL (k, lowered->kernels)
 		if (shapes[lowered->kernels.at[k]->shape].viewed)
 			view_kernel(lowered, lowered->kernels.at[k]);
 }

@@ -143,7 +143,7 @@ static void print_choices(const struct target *target, const struct contraction 
 	struct block_choice all[BLOCK_CHOICES_MOST];
 	int count = block_choices(target, c, all);
 	text_adds(out, "    tiles     ");
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		text_printf(out, "%dx%dx%d: %.0f, ", all[i].tile.rows, all[i].tile.columns, all[i].tile.terms,
 		        all[i].cycles);
 	text_printf(out, "warps: %.0f\n", c->apart);

@@ -69,7 +69,7 @@ struct windows {
 static int64_t taps_of(const struct window *w)
 {
 	int64_t taps = 1;
-	for (int v = 0; v < w->load->rank; v++)
+	FOR (v, w->load->rank)
 		taps *= w->along[v].tap < 0 ? 1 : w->along[v].taps;
 	return taps;
 }
@@ -84,7 +84,7 @@ static bool reads_pads(const struct along *a) { return a->before > 0 || reach_of
 
 static bool is_sum_of_variables(const struct index *at)
 {
-	for (int i = 0; i < at->count; i++)
+	FOR (i, at->count)
 		if (at->terms[i].atom->kind != ATOM_VAR)
 			return false;
 	return true;
@@ -95,7 +95,7 @@ static bool match_axis(const struct definition *d, const struct index *at, struc
 	int64_t low, high;
 	int var;
 	a->variable = a->tap = a->group = -1;
-	for (int r = 0; r < d->reduced; r++)
+	FOR (r, d->reduced)
 		if (index_uses(at, d->rank + r))
 			a->tap = d->rank + r;
 	index_range(at, &low, &high);
@@ -112,7 +112,7 @@ static bool match_axis(const struct definition *d, const struct index *at, struc
 	a->taps = d->reduced_extents[a->tap - d->rank];
 	a->before = -at->constant;
 	a->results = a->stride = 1;
-	for (int i = 0; i < at->count; i++) {
+	FOR (i, at->count) {
 		const struct index_term *term = &at->terms[i];
 		if (term->atom->kind != ATOM_VAR || term->factor < 1
 		        || (term->atom->var >= d->rank && term->atom->var != a->tap)
@@ -157,7 +157,7 @@ static enum visit find_padded(void *user, const struct expr *expr)
  * it out of them, as that of a zero point that comes at run time does. */
 static bool pads_are_ranges(const struct window *w)
 {
-	for (int v = 0; v < w->load->rank; v++) {
+	FOR (v, w->load->rank) {
 		bool asked = w->along[v].tap < 0 || !reads_pads(&w->along[v]);
 		for (int i = 0; w->padded != w->load && i < w->padded->range_count; i++)
 			asked |= index_equal(w->padded->ranges[i].at, w->load->at[v]);
@@ -167,7 +167,7 @@ static bool pads_are_ranges(const struct window *w)
 	for (int i = 0; w->padded != w->load && i < w->padded->range_count; i++) {
 		const struct range *range = &w->padded->ranges[i];
 		bool own = false;
-		for (int v = 0; v < w->load->rank; v++)
+		FOR (v, w->load->rank)
 			own |= w->along[v].tap >= 0 && range->from == 0 && range->to == w->along[v].extent
 			        && index_equal(range->at, w->load->at[v]);
 		if (!own)
@@ -180,7 +180,7 @@ static bool pads_are_ranges(const struct window *w)
 static int64_t columns_of(const struct window *w)
 {
 	int64_t columns = 1;
-	for (int v = 0; v < w->d->rank; v++)
+	FOR (v, w->d->rank)
 		if (w->d->products && expr_uses(w->d->body, v) && !expr_uses(w->padded, v))
 			columns *= w->d->extents[v];
 	return columns;
@@ -223,7 +223,7 @@ static bool match(struct definition *d, struct window *w)
 		        || (a->tap >= 0 ? a->variable == v
 		                        : d->extents[v] == a->extent && index_is_var(w->load->at[v], &var) && var == v);
 	}
-	for (int r = 0; r < d->reduced; r++)
+	FOR (r, d->reduced)
 		if (d->reduced_extents[r] > 1 && !((taps | channels) & var_bit(d->rank + r)))
 			return false;
 	return taps && pads_are_ranges(w);
@@ -232,7 +232,7 @@ static bool match(struct definition *d, struct window *w)
 static bool has_pads(const struct window *w)
 {
 	bool pads = false;
-	for (int v = 0; v < w->load->rank; v++)
+	FOR (v, w->load->rank)
 		pads |= w->along[v].tap >= 0 && reads_pads(&w->along[v]);
 	return pads;
 }
@@ -284,7 +284,7 @@ static struct definition *with_pads(
 	int64_t extents[MAX_RANK], elements = definition_elements(x), most = definition_elements(w->d), all = 1;
 	int count = 0, rank = x->rank + (phases > 1);
 	most = WIDER_MOST * (elements > most ? elements : most);
-	for (int v = 0; v < x->rank; v++) {
+	FOR (v, x->rank) {
 		extents[v] = reach[v] ? reach[v] : x->extents[v];
 		if (__builtin_mul_overflow(all, extents[v], &all) || all > most)
 			return NULL;
@@ -331,7 +331,7 @@ static bool is_read(const struct program *program, const struct definition *d)
 static double row_tap(const struct window *w, int row)
 {
 	bool shares = false;
-	for (int v = 0; v < row; v++)
+	FOR (v, row)
 		shares |= w->along[v].tap >= 0 && w->along[v].taps > 1 && w->along[v].dilation == 1;
 	return (shares || w->along[row].stride > 1 ? ROW_TAP : ROW_TAP_ALONE)
 	        + ROW_STEP * (double)(w->along[row].stride - 1);
@@ -419,7 +419,7 @@ static void transpose(struct windows *ws, struct window *w, int channels)
 	*shown = definition_shown(d);
 	d->shown = shown;
 	in_blocks(ws, d, channels, channels + 1, extents, at);
-	for (int v = 0; v < rank; v++)
+	FOR (v, rank)
 		at[v] = var_of(ws, v + (v > channels), extents[v + (v > channels)]);
 	at[rank] = var_of(ws, channels + 1, extents[channels + 1]);
 	memcpy(d->extents, extents, sizeof d->extents);
@@ -435,7 +435,7 @@ static void transpose(struct windows *ws, struct window *w, int channels)
 static void reach_of_group(struct window *const *group, size_t count, int axis, int64_t *low, int64_t *reach)
 {
 	int64_t high = *low = 0;
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		const struct along *a = &group[i]->along[axis];
 		*low = a->before > *low ? a->before : *low;
 		high = reach_of(a) - a->before > high ? reach_of(a) - a->before : high;
@@ -460,7 +460,7 @@ static int skipped_axis(const struct windows *ws, const struct window *w)
 	int r = 0, rank = w->load->rank, axis = rank;
 	while (r < d->reduced && d->reduced_extents[r] == 1)
 		r++;
-	for (int v = 0; v < rank; v++)
+	FOR (v, rank)
 		axis = w->along[v].tap == d->rank + r ? v : axis;
 	if (axis >= rank - 1 || w->along[rank - 1].tap >= 0 || d->body->arg[0] != w->padded || w->padded == w->load
 	        || d->order != ORDER_SERIAL || weight->kind != EXPR_LOAD || !expr_is_constant(weight)
@@ -468,12 +468,12 @@ static int skipped_axis(const struct windows *ws, const struct window *w)
 		return -1;
 	const struct along *a = &w->along[axis];
 	int64_t out = 0, extents[MAX_VARS];
-	for (int64_t i = 0; i < a->results; i++)
+	FOR (i, a->results)
 		for (int64_t k = 0, at; k < a->taps; k++) {
 			at = i * a->stride + k * a->dilation - a->before;
 			out += at < 0 || at >= a->extent;
 		}
-	for (int v = 0; v < d->rank + d->reduced; v++)
+	FOR (v, d->rank + d->reduced)
 		extents[v] = definition_extent(d, v);
 	return a->dilation == 1 && SKIPPED_LEAST * out >= a->results * a->taps
 	                && zero_is_known(weight->of,
@@ -490,9 +490,9 @@ static void keep_pads(struct windows *ws, struct window *const *group, size_t me
 	const struct definition *x = group[0]->load->of;
 	int skipped = members == 1 ? skipped_axis(ws, group[0]) : -1;
 	size_t from = ws->program->all.count;
-	for (int v = 0; v < x->rank; v++) {
+	FOR (v, x->rank) {
 		bool pads = false;
-		for (size_t i = 0; i < members; i++)
+		FOR (i, members)
 			pads |= group[i]->along[v].tap >= 0 && v != skipped && reads_pads(&group[i]->along[v]);
 		before[v] = reach[v] = 0;
 		if (pads)
@@ -504,10 +504,10 @@ static void keep_pads(struct windows *ws, struct window *const *group, size_t me
 	if (!p)
 		return;
 	scheduled(p)->blocked = scheduled(group[0]->d)->blocked;
-	for (size_t i = 0; i < members; i++) {
+	FOR (i, members) {
 		const struct window *w = group[i];
 		const struct index *at[MAX_RANK];
-		for (int v = 0; v < x->rank; v++)
+		FOR (v, x->rank)
 			at[v] = index_plus(ws->arena, w->load->at[v], before[v]);
 		const struct expr *load = expr_load(ws->arena, p, at);
 		if (skipped >= 0) {
@@ -531,9 +531,9 @@ static bool reads_patches(const struct windows *ws, const struct window *w)
 	const struct definition *d = w->d;
 	const struct along *row = &w->along[w->load->rank - 1];
 	int64_t strides = 1, rank = 0;
-	for (int v = 0; v < w->load->rank; v++)
+	FOR (v, w->load->rank)
 		strides *= w->along[v].tap >= 0 ? w->along[v].stride : 1;
-	for (int v = 0; v < d->rank + d->reduced; v++)
+	FOR (v, d->rank + d->reduced)
 		rank += expr_uses(w->padded, v);
 	const int64_t columns = columns_of(w), places = definition_elements(d) / columns;
 	bool pairs = w->sums && row->stride == 2 && filled(row->results, ws->lanes) <= PATCH_FILLED
@@ -552,8 +552,8 @@ static void store_patches(struct windows *ws, const struct window *w)
 	int64_t extents[MAX_RANK];
 	size_t from = ws->program->all.count;
 	int rank = 0;
-	for (int part = 0; part < 3; part++) /* batch, terms, places */
-		for (int v = 0; v < d->rank + d->reduced; v++) {
+	FOR (part, 3) /* batch, terms, places */
+		FOR (v, d->rank + d->reduced) {
 			int kind = v >= d->rank ? 1 : 0;
 			for (int a = 0; a < w->load->rank && !kind; a++)
 				kind = w->along[a].tap >= 0 && w->along[a].variable == v ? 2 : 0;
@@ -595,7 +595,7 @@ static const struct expr *pass_body(
 {
 	const struct index *at[MAX_RANK];
 	int rank = w->load->rank;
-	for (int v = 0; v < rank; v++) {
+	FOR (v, rank) {
 		extents[v] = v == p->axis ? p->results
 		        : v == p->next    ? p->rows
 		        : from->passed[v] ? w->d->extents[v]
@@ -717,7 +717,7 @@ static bool are_shared(const struct window *a, const struct window *b)
 	if (a->load->of != b->load->of || axes_of(b, axes[1]) != count || count < 2 || a->d->type != b->d->type
 	        || !branch_equal(a->d->branch, b->d->branch))
 		return false;
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		if (axes[0][i] != axes[1][i])
 			return false;
 	const struct along *last[] = { &a->along[axes[0][0]], &b->along[axes[0][0]] };
@@ -782,7 +782,7 @@ static void separate(struct windows *ws, struct window **group, size_t members)
 		reach_of_group(group, members, axes[1], &above, &rows);
 	struct stood stood = { .of = group[0]->load->of, .taps = 1, .phases = 1 };
 	bool bare = members == 1;
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		bare &= group[0]->along[axes[i]].taps <= TAPS_BARE;
 	bool pads = before[axes[0]] || reach[axes[0]] > stood.of->extents[axes[0]];
 	if (pads && !bare) {
@@ -791,7 +791,7 @@ static void separate(struct windows *ws, struct window **group, size_t members)
 			return;
 	}
 	stood.low[axes[0]] = bare ? 0 : before[axes[0]];
-	for (size_t i = 0; i < members; i++) {
+	FOR (i, members) {
 		struct window *w = group[i];
 		const struct along *a = &w->along[axes[0]];
 		struct pass p = { axes[0], count > 1 && !bare ? axes[1] : -1, bare, a->results, a->stride, a->before,
@@ -867,7 +867,7 @@ void separate_windows(struct program *program, const struct target *target)
 		return;
 	}
 	size_t count = program->all.count;
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		struct window w;
 		if (!match(program->all.at[i], &w))
 			continue;
@@ -875,7 +875,7 @@ void separate_windows(struct program *program, const struct target *target)
 		if (w.way)
 			push(ws.arena, &ws.all, w);
 	}
-	for (size_t i = 0; i < ws.all.count; i++) {
+	FOR_ALL (i, ws.all) {
 		struct window *w = &ws.all.at[i], **group = arena_new_array(ws.arena, struct window *, ws.all.count);
 		enum way way = w->way;
 		size_t members = 0;

@@ -36,7 +36,7 @@ static const struct expr *through(void *user, const struct expr *expr)
 void read_in_place(struct program *program, const struct target *target, const bool *copied)
 {
 	bool any = false;
-	for (size_t i = 0; i < program->all.count; i++) {
+	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		size_t input = 0;
 		while (d->spreads && program->inputs.at[input] != d->spreads)
@@ -56,7 +56,7 @@ void read_in_place(struct program *program, const struct target *target, const b
 static bool contraction_keeps_within(const struct contraction *c, const struct definition *input)
 {
 	bool ends = contraction_is_counted(c) && contraction_counts_outer(c) && !c->pool.d;
-	for (int v = 0; v < MAX_VARS; v++)
+	FOR (v, MAX_VARS)
 		ends &= !c->counts[v] || (counts_input(c->counts[v], input) && c->each[v] == 1);
 	return ends;
 }
@@ -77,7 +77,7 @@ static bool keeps_within(const struct kernel *kernel, const struct definition *i
 	if (kernel->shape == SHAPE_CONTRACTION ? !contraction_keeps_within(kernel->detail, input)
 	                                       : !counts_input(kernel->within, input))
 		return false;
-	for (size_t m = 0; m < kernel->members.count; m++) {
+	FOR_ALL (m, kernel->members) {
 		w.reader = kernel->members.at[m];
 		definition_loads(w.reader, see_load, &w);
 	}
@@ -87,11 +87,11 @@ static bool keeps_within(const struct kernel *kernel, const struct definition *i
 bool reads_behind(const struct lowered *lowered, bool *copied)
 {
 	bool any = false;
-	for (size_t i = 0; i < lowered->program->inputs.count; i++) {
+	FOR_ALL (i, lowered->program->inputs) {
 		const struct definition *input = lowered->program->inputs.at[i];
 		bool behind = false;
 		for (size_t k = 0; k < lowered->kernels.count && input->sizes && !copied[i]; k++)
-			for (size_t p = 0; p < lowered->kernels.at[k]->params.count; p++)
+			FOR_ALL (p, lowered->kernels.at[k]->params)
 				behind |= lowered->kernels.at[k]->params.at[p].of == input
 				        && !keeps_within(lowered->kernels.at[k], input);
 		copied[i] |= behind;

@@ -17,7 +17,7 @@ static double operations_of(const struct lowered *lowered, const struct expr *bo
 	struct numbering values = { .arena = lowered->arena };
 	double sum = 0;
 	number_expr(&values, body);
-	for (size_t i = 0; i < values.all.count; i++) {
+	FOR_ALL (i, values.all) {
 		const struct expr *expr = values.all.at[i].expr;
 		if (expr->kind != EXPR_SCALAR)
 			continue;
@@ -54,7 +54,7 @@ struct asking {
 static void ask(void *user, const struct expr *load)
 {
 	const struct asking *asking = user;
-	for (size_t p = 0; p < asking->kernel->params.count; p++)
+	FOR_ALL (p, asking->kernel->params)
 		if (asking->kernel->params.at[p].of == load->of)
 			asking->bytes[p] += asking->rounds * dtypes[load->of->type].bits / 8;
 }
@@ -62,7 +62,7 @@ static void ask(void *user, const struct expr *load)
 static struct asking loads_of(const struct lowered *lowered, const struct kernel *kernel)
 {
 	struct asking asking = { kernel, 0, arena_new_array(lowered->arena, double, kernel->params.count + 1) };
-	for (size_t m = 0; m < kernel->members.count; m++) {
+	FOR_ALL (m, kernel->members) {
 		const struct definition *d = kernel->members.at[m];
 		asking.rounds = definition_work(d);
 		definition_loads(d, ask, &asking);
@@ -76,7 +76,7 @@ static struct asking loads_of(const struct lowered *lowered, const struct kernel
 const double *kernel_asks(const struct lowered *lowered, const struct kernel *kernel)
 {
 	struct asking asking = loads_of(lowered, kernel);
-	for (size_t p = 0; p < kernel->params.count; p++) {
+	FOR_ALL (p, kernel->params) {
 		double all = (double)scheduled(kernel->params.at[p].of)->bytes, asked = asking.bytes[p];
 		asking.bytes[p] = asked > 0 && asked < all && !kernel->params.at[p].written ? asked : all;
 	}
@@ -88,7 +88,7 @@ const double *kernel_traffic(const struct lowered *lowered, const struct kernel 
 {
 	struct asking asking = loads_of(lowered, kernel);
 	const struct contraction *product = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
-	for (size_t p = 0; p < kernel->params.count; p++) {
+	FOR_ALL (p, kernel->params) {
 		const struct param *param = &kernel->params.at[p];
 		double all = (double)scheduled(param->of)->bytes;
 		if (product && product->a->of == param->of && product->tile_vecs)
@@ -102,7 +102,7 @@ static double bytes_of(const struct lowered *lowered, const struct kernel *kerne
 {
 	const double *asked = kernel_asks(lowered, kernel);
 	double sum = 0;
-	for (size_t p = 0; p < kernel->params.count; p++)
+	FOR_ALL (p, kernel->params)
 		sum += asked[p];
 	return sum;
 }
@@ -112,7 +112,7 @@ struct work kernel_work(const struct lowered *lowered, const struct kernel *kern
 	struct work work = { .bytes = bytes_of(lowered, kernel) };
 	if (kernel->shape == SHAPE_REPEAT) {
 		const struct lowered *body = kernel_inside(kernel);
-		for (size_t k = 0; k < body->kernels.count; k++) {
+		FOR_ALL (k, body->kernels) {
 			struct work one = kernel_work(body, body->kernels.at[k]);
 			work.multiply_adds += (double)kernel->root->repeat->rounds * one.multiply_adds;
 			work.operations += (double)kernel->root->repeat->rounds * one.operations;
@@ -120,7 +120,7 @@ struct work kernel_work(const struct lowered *lowered, const struct kernel *kern
 		}
 		return work;
 	}
-	for (size_t m = 0; m < kernel->members.count; m++)
+	FOR_ALL (m, kernel->members)
 		add_member(lowered, kernel->members.at[m], &work);
 	return work;
 }

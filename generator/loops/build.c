@@ -38,7 +38,7 @@ static struct stmt *block_loop(struct loops *loops, int64_t extent)
 static const char *names_of(struct loops *loops, const int *order, int count)
 {
 	const char *names = NULL;
-	for (int n = 0; n < count; n++)
+	FOR (n, count)
 		names = arena_printf(loops->arena, "%s%s%s", names ? names : "", names ? " " : "",
 		        output_names[order[n] % OUTPUT_NAMES]);
 	return names ? names : "all";
@@ -95,7 +95,7 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 	struct loops *loops = b->loops;
 	int64_t extents[MAX_RANK] = { 0 }, blocks = 1;
 	const struct index *at[MAX_RANK];
-	for (int n = 0; n < count; n++) {
+	FOR (n, count) {
 		extents[n] = d->extents[order[n]];
 		blocks *= extents[n];
 	}
@@ -107,7 +107,7 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 		        loops, d, order[0], count == 1 ? 1 : blocks / together / extents[0], count == 1 ? together : 1);
 	loops->blocks_of = names_of(loops, order, count);
 	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks / together), count, extents, at);
-	for (int n = 0; n < count; n++) {
+	FOR (n, count) {
 		if (named)
 			at[n] = named_index(loops, order[n], at[n], extents[n], &loop->body);
 	}
@@ -122,7 +122,7 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 		loops->blocks_of = arena_printf(loops->arena, "%lld of %s", (long long)together, loops->blocks_of);
 		loop = rows;
 	}
-	for (int n = 0; n < count; n++)
+	FOR (n, count)
 		with[order[n]] = at[n];
 	return &loop->body;
 }
@@ -141,7 +141,7 @@ static struct block *shared_out(struct building *b, const struct definition *d, 
 	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), taken + 1, extents, at);
 	for (int n = 0; named && n <= taken; n++)
 		at[n] = named_index(loops, order[n], at[n], extents[n], &loop->body);
-	for (int n = 0; n < taken; n++)
+	FOR (n, taken)
 		with[order[n]] = at[n];
 	b->shared = order[taken];
 	b->share = share;
@@ -182,7 +182,7 @@ static int64_t rows_together(const struct building *b, int64_t rows)
 {
 	const struct target *target = b->loops->target;
 	int64_t most = 1, largest = 1;
-	for (size_t i = 0; i < b->kernel->members.count; i++) {
+	FOR_ALL (i, b->kernel->members) {
 		const struct definition *d = b->kernel->members.at[i];
 		if (terms_are_narrowed(b, d))
 			return 1;
@@ -276,7 +276,7 @@ static int64_t lanes_share(const struct building *b, const struct definition *d,
 	int64_t blocks = 1, share = target->lanes;
 	if (taken != count - 1 || d->extents[order[taken]] % share)
 		return 0;
-	for (int n = 0; n < taken; n++)
+	FOR (n, taken)
 		blocks *= d->extents[order[n]];
 	while (share < d->extents[order[taken]]
 	        && (d->extents[order[taken]] % share
@@ -312,7 +312,7 @@ static int64_t block_share(
 	int64_t around = 1;
 	if (kernel_counted(b->kernel) >= 0 || taken == count)
 		return 0;
-	for (int n = 0; n < taken; n++)
+	FOR (n, taken)
 		around *= d->extents[order[n]];
 	return b->loops->target->lanes_are_threads ? lanes_share(b, d, order, count, taken)
 	        : (taken && (around >= BLOCKS_WANTED || taken == count - 1))
@@ -332,7 +332,7 @@ static struct loops *build_members(struct building *b, bool named)
 	double work = 0;
 	bool own = false;
 	building_cells(b);
-	for (size_t i = 0; i < kernel->members.count; i++) {
+	FOR_ALL (i, kernel->members) {
 		const struct definition *d = kernel->members.at[i];
 		work += work_of(d);
 		own |= local_size(d, kernel->outer) > 1;
@@ -354,11 +354,11 @@ static struct loops *build_members(struct building *b, bool named)
 	                          : outer_loops(b, last, order, taken, together, named, with);
 	for (int n = taken; n < count; n++)
 		out = building_map(b, last, order[n], with, out);
-	for (size_t i = 0; i < kernel->members.count; i++) {
+	FOR_ALL (i, kernel->members) {
 		struct definition *d = kernel->members.at[i];
 		const struct index *at[MAX_VARS] = { 0 };
 		memcpy(at, with, (size_t)kernel->outer * sizeof *at);
-		for (size_t c = 0; c < loops->owners.count; c++)
+		FOR_ALL (c, loops->owners)
 			if (loops->owners.at[c] == d && loops->cells.at[c]->kind == CELL_ARRAY) {
 				struct stmt *array = stmt_new(loops, STMT_ARRAY);
 				array->cell = loops->cells.at[c];
@@ -417,7 +417,7 @@ static struct loops *build_crossed(struct building *b, int across, const int *or
 	int64_t extents[MAX_RANK], share = share_of(loops->target, d->extents[across]), blocks = 1;
 	const struct index *at[MAX_RANK], *with[MAX_VARS] = { 0 };
 	int outer = 0;
-	for (int n = 0; n < count - 1; n++) {
+	FOR (n, count - 1) {
 		extents[outer] = order[n] == across ? d->extents[across] / share : d->extents[order[n]];
 		blocks *= extents[outer++];
 	}
@@ -426,7 +426,7 @@ static struct loops *build_crossed(struct building *b, int across, const int *or
 		end_blocks(loops, d, order[0], blocks / extents[0], 1);
 	loops->blocks_of = names_of(loops, order, outer);
 	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), outer, extents, at);
-	for (int n = 0; n < outer; n++)
+	FOR (n, outer)
 		with[order[n]] = named ? named_index(loops, order[n], at[n], extents[n], &loop->body) : at[n];
 	int var = var_new(loops, output_names[across % OUTPUT_NAMES], share);
 	struct stmt *inner = for_new(loops, var, share, ROLE_MAP);
@@ -487,7 +487,7 @@ static bool rows_are_lanes(struct building *b, const struct definition *d, int64
 	if (target->lanes < 4 || target->small || d->type != DTYPE_F32 || rows % target->lanes || d->reduced != 1
 	        || d->reduced_extents[0] < target->lanes || !scatter_covers(b->loops->arena, d, NULL))
 		return false;
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		r.along &= !d->place[v] || d->extents[v] == 1
 		        || (index_factor(d->place[v]->index, d->rank) == 1 && stride_of(d, v) == 1);
 	expr_loads(d->body, see_rowing, &r);
@@ -500,7 +500,7 @@ static int64_t places_kept(const struct loops *loops, const struct definition *d
 {
 	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order), at = 0;
 	int64_t blocks = 1, share = 1;
-	for (int n = 0; n < taken; n++)
+	FOR (n, taken)
 		blocks *= d->extents[own[n]];
 	while (at < count && !d->place[order[at]])
 		at++;
@@ -549,7 +549,7 @@ static struct loops *build_places(struct building *b, bool named)
 	const struct index *with[MAX_VARS] = { 0 };
 	int order[MAX_RANK], own[MAX_RANK + 1], count = order_by_stride(d, 0, d->rank, order), free = 0, inner = 0;
 	building_cells(b);
-	for (int n = 0; n < count; n++) {
+	FOR (n, count) {
 		inner = d->place[order[n]] ? 0 : inner + 1;
 		if (!d->place[order[n]])
 			own[free++] = order[n];
@@ -560,7 +560,7 @@ static struct loops *build_places(struct building *b, bool named)
 	bool ends = free && own[0] == kernel_counted(b->kernel) && ends_by_lanes(loops->target);
 	if (ends && !taken && free > 1)
 		taken = 1;
-	for (int n = 0; n < taken; n++)
+	FOR (n, taken)
 		work /= (double)d->extents[own[n]];
 	int64_t last = rows ? d->extents[own[free - 1]] : 1, together = 1;
 	if (rows && taken >= free - 1)
@@ -625,7 +625,7 @@ static struct loops *build_flat(struct building *b)
 	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order);
 	int64_t elements = definition_elements(d), extents[MAX_RANK];
 	building_cells(b);
-	for (int n = 0; n < count; n++)
+	FOR (n, count)
 		extents[n] = d->extents[order[n]];
 	int64_t most = 4 * block_work(loops); /* of a map that is one loop */
 	/* rows of a number that a call says: blocks are whole ones, or parts of one, so that they end there */
@@ -657,7 +657,7 @@ static struct loops *build_flat(struct building *b)
 		        : index_scale(loops->arena, index_var(loops->arena, loop->var, blocks), chunk);
 		const struct index *flat = index_add(loops->arena, first, index_var(loops->arena, var, extent));
 		index_unflatten(loops->arena, flat, count, extents, at);
-		for (int n = 0; n < count; n++)
+		FOR (n, count)
 			with[order[n]] = at[n];
 		block_add(loops, which ? last ? &which->other : &which->body : out, inner);
 		building_define(b, d, with, &inner->body);
@@ -675,7 +675,7 @@ static bool counts_outermost(const struct kernel *kernel)
 
 static bool bends_anywhere(const struct loops *loops)
 {
-	for (size_t v = 0; v < loops->vars.count; v++)
+	FOR_ALL (v, loops->vars)
 		if (block_bends(&loops->body, (int)v))
 			return true;
 	return false;
@@ -687,7 +687,7 @@ struct loops *loops_build(
 	struct building b = { .kernel = kernel, .outer = kernel->members.count == 1 ? 0 : kernel->outer };
 	const struct definition *d = kernel->members.at[0];
 	bool any = false;
-	for (size_t i = 0; i < kernel->members.count; i++)
+	FOR_ALL (i, kernel->members)
 		any |= definition_elements(kernel->members.at[i]) > 0;
 	b.loops = loops_new(build, arena, target, kernel);
 	if (!any) { /* nothing to compute: an empty block */
@@ -709,7 +709,7 @@ struct loops *loops_build(
 		return b.loops;
 	if (target->thread && (loops_columns(&b) || loops_rows(&b)))
 		return b.loops;
-	for (int named = 0; named < 2; named++) {
+	FOR (named, 2) {
 		b.loops = by_threads ? loops_threads(build, arena, target, kernel, named)
 		                     : loops_new(build, arena, target, kernel);
 		if (!by_threads && kernel->members.count == 1)

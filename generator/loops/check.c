@@ -28,7 +28,7 @@ struct checking {
 static void range_of(const struct checking *c, const struct index *index, int64_t *low, int64_t *high)
 {
 	*low = *high = index->constant;
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		int64_t f = index->terms[i].factor, least = atom->low, most = atom->high;
 		if (atom->kind == ATOM_VAR) {
@@ -43,7 +43,7 @@ static void range_of(const struct checking *c, const struct index *index, int64_
 /* index = f * at + rest, where f is given by a variable of `at`; 0 where it holds none of them. */
 static int64_t multiple_of(const struct index *index, const struct index *at)
 {
-	for (int i = 0; i < at->count; i++) {
+	FOR (i, at->count) {
 		int64_t f = at->terms[i].atom->kind == ATOM_VAR ? index_factor(index, at->terms[i].atom->var) : 0;
 		if (f && f % at->terms[i].factor == 0)
 			return f / at->terms[i].factor;
@@ -77,7 +77,7 @@ struct trying {
 };
 static void note_vars(struct trying *t, const struct index *index)
 {
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		if (atom->kind == ATOM_VAR)
 			t->uses[atom->var] = true;
@@ -114,13 +114,13 @@ static bool rounds_inside(const struct checking *c, const struct index *index, i
 		}
 	if (!t.plain || rounds > ROUNDS_MOST)
 		return true;
-	for (int64_t round = 0; round < rounds; round++) {
+	FOR (round, rounds) {
 		int64_t at = facts_hold(c->facts, vars) ? index_evaluate(index, vars, NULL, NULL) : 0, last = at;
 		if (c->lane >= 0 && facts_hold(c->facts, vars))
 			last += index_factor(index, c->lane) * (c->width - 1);
 		if (at < 0 || at >= size || last < 0 || last >= size)
 			return false;
-		for (size_t v = 0; v < count; v++) {
+		FOR (v, count) {
 			if (!t.uses[v])
 				continue;
 			if ((vars[v] += c->step[v]) <= c->high[v])
@@ -141,7 +141,7 @@ static void check_index(void *user, const struct index *index, bool address)
 {
 	struct checking *c = user;
 	(void)address;
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		assert(atom->kind != ATOM_VAR || c->var_lives[atom->var]);
 		if (atom->kind == ATOM_DIV || atom->kind == ATOM_MOD)
@@ -151,7 +151,7 @@ static void check_index(void *user, const struct index *index, bool address)
 
 static void add_facts(struct checking *c, const struct range *ranges, int count)
 {
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		struct fact *fact = arena_new(c->arena, struct fact);
 		*fact = (struct fact){ ranges[i].at, ranges[i].from, ranges[i].to - 1, c->facts };
 		c->facts = fact;
@@ -191,7 +191,7 @@ static enum visit check_expr(void *user, const struct expr *expr)
 	}
 	if (expr->kind != EXPR_SELECT)
 		return VISIT_PARTS;
-	for (int i = 0; i < 2; i++) {
+	FOR (i, 2) {
 		(i ? add_otherwise : add_facts)(c, expr->ranges, expr->range_count);
 		expr_visit_inside(expr->arg[i], check_expr, c);
 		c->facts = facts;
@@ -264,7 +264,7 @@ static void check_stmt(struct checking *c, const struct stmt *stmt)
 	case STMT_FOR:
 		assert(stmt->extent > 0 && stmt->step > 0 && stmt->extent % stmt->step == 0);
 		begin_var(c, stmt->var, 0, stmt->extent - stmt->step, stmt->step);
-		for (int s = 0; s < stmt->sum_count; s++)
+		FOR (s, stmt->sum_count)
 			c->cell_lives[stmt->sums[s]->of.number] = true;
 		add_ends(c, stmt);
 		break;
@@ -311,7 +311,7 @@ static void check_stmt(struct checking *c, const struct stmt *stmt)
 
 static void check_block(struct checking *c, const struct block *block)
 {
-	for (size_t i = 0; i < block->count; i++)
+	FOR (i, block->count)
 		check_stmt(c, block->at[i]);
 }
 
@@ -341,7 +341,7 @@ static enum visit selects(void *user, const struct expr *expr)
 	int var = *(const int *)user;
 	if (expr_is_between(expr, var, &from, &to))
 		return VISIT_PAST;
-	for (int i = 0; i < expr->range_count; i++)
+	FOR (i, expr->range_count)
 		if (index_uses(expr->ranges[i].at, var))
 			return VISIT_END;
 	return VISIT_PARTS;

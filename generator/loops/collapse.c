@@ -21,7 +21,7 @@ static bool is_window(const struct loops *loops, const struct stmt *outer)
 {
 	bool steps = false;
 	const struct stmt *inner = outer->body.at[0];
-	for (size_t i = 0; i < inner->body.count; i++)
+	FOR_ALL (i, inner->body)
 		if (inner->body.at[i]->kind == STMT_FOR)
 			return false;
 	block_leaves(&inner->body, see_step, &steps);
@@ -47,7 +47,7 @@ static struct stmt *joined(struct loops *loops, const struct stmt *outer)
 static void collapse_block(void *user, struct block *block)
 {
 	struct loops *loops = user;
-	for (size_t i = 0; i < block->count; i++) {
+	FOR (i, block->count) {
 		struct stmt *stmt = block->at[i];
 		while (is_pair(stmt) && !is_window(loops, stmt)) {
 			struct stmt *one = joined(loops, stmt);
@@ -64,7 +64,7 @@ static void open_scopes(void *user, struct block *block)
 {
 	struct loops *loops = user;
 	struct block opened = { 0 };
-	for (size_t i = 0; i < block->count; i++) {
+	FOR (i, block->count) {
 		const struct block *body = &block->at[i]->body;
 		bool opens = block->at[i]->kind == STMT_SCOPE;
 		for (size_t n = 0; opens && n < body->count; n++)
@@ -85,7 +85,7 @@ void loops_collapse(struct loops *loops) { block_each(&loops->body, collapse_blo
 static void collapse_terms(void *user, struct block *block)
 {
 	struct loops *loops = user;
-	for (size_t i = 0; i < block->count; i++)
+	FOR (i, block->count)
 		for (struct stmt *one = block->at[i]; one && is_pair(one) && one->role == ROLE_SERIAL;)
 			if ((one = joined(loops, one)))
 				block->at[i] = one;

@@ -61,13 +61,13 @@ static const struct expr *add_parts(struct columns *c, int z, const struct index
 	struct cell *part[PARTS];
 	const struct definition *d = c->d;
 	int64_t terms = definition_terms(d), main = terms / SUMS * SUMS, rest = terms - main;
-	for (int k = 0; k < PARTS; k++) {
+	FOR (k, PARTS) {
 		part[k] = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
 		building_set(loops, part[k], reduce_start(loops, d->reduce, d->type), true, out);
 	}
 	struct stmt *loop = for_new(loops, var_new(loops, "u", main), main, ROLE_SERIAL);
 	loop->step = SUMS;
-	for (int k = 0; k < PARTS; k++)
+	FOR (k, PARTS)
 		add_term(c, part[k],
 		        index_add(arena, index_var(arena, loop->var, main),
 		                index_plus(arena, index_var(arena, z, WARPS), k * WARPS)),
@@ -84,7 +84,7 @@ static const struct expr *add_parts(struct columns *c, int z, const struct index
 		block_add(loops, out, some);
 	}
 	for (int half = PARTS / 2; half; half /= 2)
-		for (int k = 0; k < half; k++)
+		FOR (k, half)
 			building_set(loops, part[k],
 			        reduce_join(loops, d->reduce, cell_load(loops, part[k], NULL),
 			                cell_load(loops, part[k + half], NULL)),
@@ -148,7 +148,7 @@ bool loops_columns(struct building *b)
 	if (!c.loads || c.along)
 		return false;
 	building_cells(b);
-	for (int n = 0; n < count; n++)
+	FOR (n, count)
 		extents[n] = order[n] == c.unit ? (d->extents[c.unit] + COLUMNS - 1) / COLUMNS : d->extents[order[n]];
 	building_blocks(loops, order, count, extents, WARPS, "32 columns", with);
 	with[c.unit] = index_scale(loops->arena, with[c.unit], COLUMNS);

@@ -38,7 +38,7 @@ static struct stmt *take_stmt(const struct taking *t, const struct stmt *stmt)
 	struct stmt *made = arena_new(t->arena, struct stmt);
 	struct range *ranges = arena_new_array(t->arena, struct range, (size_t)stmt->range_count);
 	*made = *stmt;
-	for (int i = 0; i < stmt->range_count; i++) {
+	FOR (i, stmt->range_count) {
 		ranges[i] = stmt->ranges[i];
 		ranges[i].at = take_index(t, ranges[i].at);
 	}
@@ -50,7 +50,7 @@ static struct stmt *take_stmt(const struct taking *t, const struct stmt *stmt)
 	made->square = take_index(t, stmt->square);
 	made->cell = take_cell(t, stmt->cell);
 	made->from = take_cell(t, stmt->from);
-	for (int i = 0; i < stmt->sum_count; i++)
+	FOR (i, stmt->sum_count)
 		made->sums[i] = take_cell(t, stmt->sums[i]);
 	made->value = stmt->value ? expr_move(t->arena, stmt->value, taken, t) : NULL;
 	made->body = take_block(t, &stmt->body);
@@ -62,7 +62,7 @@ static struct block take_block(const struct taking *t, const struct block *block
 {
 	struct block made = { NULL, block->count, block->count };
 	made.at = arena_new_array(t->arena, struct stmt *, block->count);
-	for (size_t i = 0; i < block->count; i++)
+	FOR (i, block->count)
 		made.at[i] = take_stmt(t, block->at[i]);
 	return made;
 }
@@ -76,12 +76,12 @@ struct loops *loops_copy(const struct loops *loops, struct arena *arena)
 	memset(&made->vars, 0, sizeof made->vars);
 	memset(&made->cells, 0, sizeof made->cells);
 	memset(&made->owners, 0, sizeof made->owners);
-	for (size_t v = 0; v < loops->vars.count; v++) {
+	FOR_ALL (v, loops->vars) {
 		struct variable var = loops->vars.at[v];
 		var.name = arena_copy(arena, var.name, strlen(var.name));
 		push(arena, &made->vars, var);
 	}
-	for (size_t c = 0; c < loops->cells.count; c++) /* in their order, whether statements name them or not */
+	FOR_ALL (c, loops->cells) /* in their order, whether statements name them or not */
 		if (loops->cells.at[c]->kind == CELL_BUFFER)
 			take_cell(&t, loops->cells.at[c]);
 	made->body = take_block(&t, &loops->body);

@@ -26,7 +26,7 @@ int64_t local_size(const struct definition *d, int outer)
 /* The definition whose memory d's elements lie in, for this kernel. */
 static const struct definition *memory_of(const struct building *b, const struct definition *d)
 {
-	for (size_t i = 0; i < b->kernel->params.count; i++)
+	FOR_ALL (i, b->kernel->params)
 		if (b->kernel->params.at[i].of == d)
 			return d;
 	return scheduled(d)->lies_in ? scheduled(d)->lies_in : d;
@@ -36,7 +36,7 @@ static struct cell *cell_for(struct building *b, const struct definition *d)
 {
 	struct loops *loops = b->loops;
 	d = memory_of(b, d);
-	for (size_t i = 0; i < loops->owners.count; i++)
+	FOR_ALL (i, loops->owners)
 		if (loops->owners.at[i] == d)
 			return loops->cells.at[i];
 	fail(loops->build, EXIT_INVALID, b->kernel->name, "reads %s, which is no parameter of it", d->name);
@@ -46,7 +46,7 @@ void building_cells(struct building *b)
 {
 	const struct kernel *kernel = b->kernel;
 	struct loops *loops = b->loops;
-	for (size_t i = 0; i < kernel->params.count; i++) {
+	FOR_ALL (i, kernel->params) {
 		const struct param *param = &kernel->params.at[i];
 		struct cell *cell =
 		        cell_new(loops, CELL_BUFFER, param->name, param->of->type, definition_elements(param->of));
@@ -55,7 +55,7 @@ void building_cells(struct building *b)
 		loops->owners.at[cell->of.number] = param->of;
 		cell->of.exact = param->of->exact;
 	}
-	for (size_t i = 0; i < kernel->members.count; i++) {
+	FOR_ALL (i, kernel->members) {
 		struct definition *d = kernel->members.at[i];
 		if (scheduled(d)->mode != MODE_LOCAL || scheduled(d)->lies_in)
 			continue;
@@ -133,13 +133,13 @@ static bool takes_ends(struct arena *arena, const struct definition *d, const st
 	int64_t extent = d->reduced_extents[r], low, high;
 	const struct index *less = index_scale(arena, range->at, -1);
 	less = index_add(arena, less, index_var(arena, d->rank + r, extent));
-	for (int other = 0; other < d->reduced; other++)
+	FOR (other, d->reduced)
 		if (index_uses(less, d->rank + other))
 			return false;
 	const struct index *ends[2] = { index_plus(arena, less, range->from), index_plus(arena, less, range->to) },
 	                   **known[2] = { &n->from[r], &n->to[r] };
 	bool says[2];
-	for (int end = 0; end < 2; end++) {
+	FOR (end, 2) {
 		index_range(ends[end], &low, &high);
 		says[end] = end ? low < extent : high > 0;
 		if (says[end] && *known[end])
@@ -147,7 +147,7 @@ static bool takes_ends(struct arena *arena, const struct definition *d, const st
 		if (low < 0 || high > extent)
 			ends[end] = index_value(arena, expr_index(arena, ends[end]), 0, extent);
 	}
-	for (int end = 0; end < 2; end++)
+	FOR (end, 2)
 		*known[end] = says[end] ? ends[end] : *known[end];
 	return true;
 }
@@ -162,7 +162,7 @@ static struct narrowed narrow(const struct building *b, const struct definition 
 		return n;
 	struct range *left = arena_new_array(arena, struct range, (size_t)asks->range_count);
 	int count = 0;
-	for (int i = 0; i < asks->range_count; i++)
+	FOR (i, asks->range_count)
 		if (!takes_ends(arena, d, &asks->ranges[i], &n))
 			left[count++] = asks->ranges[i];
 	n.any = count < asks->range_count;
@@ -174,7 +174,7 @@ static struct narrowed narrow(const struct building *b, const struct definition 
 
 static bool ends_use(const struct narrowed *n, const struct definition *d, int v)
 {
-	for (int r = 0; r < d->reduced; r++)
+	FOR (r, d->reduced)
 		if ((n->from[r] && index_uses(n->from[r], v)) || (n->to[r] && index_uses(n->to[r], v)))
 			return true;
 	return false;
@@ -186,8 +186,8 @@ static void find_ends(struct building *b, const struct definition *d, struct nar
 {
 	struct loops *loops = b->loops;
 	struct rewriter flattening = { .arena = loops->arena, .expr = flattened, .user = b };
-	for (int r = 0; r < d->reduced; r++)
-		for (int end = 0; end < 2; end++) {
+	FOR (r, d->reduced)
+		FOR (end, 2) {
 			const struct index **at = end ? &n->to[r] : &n->from[r];
 			int64_t most = d->reduced_extents[r] + 1;
 			if (!*at)
@@ -203,7 +203,7 @@ int loop_order(const struct building *b, const struct definition *d, int *order)
 {
 	int inner[MAX_RANK], count = order_by_stride(d, 0, d->rank, order), outer = 0, kept = 0;
 	struct narrowed n = narrow(b, d);
-	for (int i = 0; i < count; i++)
+	FOR (i, count)
 		if (!n.any || ends_use(&n, d, order[i]))
 			order[outer++] = order[i];
 		else
@@ -246,7 +246,7 @@ static struct block *add_terms(struct building *b, const struct definition *d, c
 {
 	struct loops *loops = b->loops;
 	const struct index *end = n->any ? NULL : end_of_terms(b, d, with);
-	for (int r = 0; r < d->reduced; r++) {
+	FOR (r, d->reduced) {
 		int64_t extent = d->reduced_extents[r];
 		with[d->rank + r] = index_constant(loops->arena, 0);
 		if (extent == 1 && !end)
@@ -365,7 +365,7 @@ struct repeating {
 };
 static void see_repeat(struct repeating *r, const struct index *index)
 {
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		int var;
 		bool part = (atom->kind == ATOM_DIV || atom->kind == ATOM_MOD) && index_is_var(atom->of, &var)
@@ -381,7 +381,7 @@ static void see_repeat(struct repeating *r, const struct index *index)
 }
 static enum visit see_repeats(void *user, const struct expr *expr)
 {
-	for (int i = 0; i < expr_index_count(expr); i++)
+	FOR (i, expr_index_count(expr))
 		see_repeat(user, expr_index_at(expr, i));
 	return VISIT_PARTS;
 }
@@ -470,7 +470,7 @@ struct number {
 static const struct index *part_of(struct number *n, const struct index *index)
 {
 	const struct index *part = index_constant(n->arena, index->constant);
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		const struct index *term = n->with;
 		if (atom->kind == ATOM_DIV || atom->kind == ATOM_MOD) {
@@ -494,7 +494,7 @@ static bool places_of_number(struct building *b, const struct definition *d, con
 	struct number n = { .arena = arena, .with = index_constant(arena, 0), .alone = true };
 	const struct expr *places[MAX_RANK] = { NULL };
 	int parts = 0;
-	for (int v = 0; v < d->rank; v++) {
+	FOR (v, d->rank) {
 		if (!d->place[v])
 			continue;
 		places[v] = building_whole(b, d->place[v], with);
@@ -510,7 +510,7 @@ static bool places_of_number(struct building *b, const struct definition *d, con
 	        extent = n.atom->high + low + 1, below, above;
 	const struct index *number = index_plus(arena, index_of_atom(arena, *n.atom, 1), low);
 	n.with = index_plus(arena, index_var(arena, index_new(b->loops, "p", extent, number, out), extent), -low);
-	for (int v = 0; v < d->rank; v++) {
+	FOR (v, d->rank) {
 		if (!places[v])
 			continue;
 		at[v] = part_of(&n, places[v]->index);
@@ -549,7 +549,7 @@ static struct block *add_if(struct building *b, const struct range *ranges, int 
  * has places: it is then fixed there in rest, if that is given. */
 bool scatter_covers(struct arena *arena, const struct definition *d, const struct index **rest)
 {
-	for (int v = 0; v < d->rank; v++) {
+	FOR (v, d->rank) {
 		int64_t low, high;
 		if (!d->place[v] || d->extents[v] == 1)
 			continue;
@@ -569,7 +569,7 @@ bool scatter_covers(struct arena *arena, const struct definition *d, const struc
 
 static bool places_use(const struct definition *d, int v)
 {
-	for (int p = 0; p < d->rank; p++)
+	FOR (p, d->rank)
 		if (d->place[p] && expr_uses(d->place[p], v))
 			return true;
 	return false;
@@ -583,7 +583,7 @@ static void scatter(struct building *b, struct definition *d, const struct index
 	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order), inner = count;
 	while (!d->running && inner > 0 && !d->place[order[inner - 1]])
 		inner--;
-	for (int n = 0; n < inner; n++)
+	FOR (n, inner)
 		if (!with[order[n]] && !d->place[order[n]])
 			out = building_map(b, d, order[n], with, out);
 	const struct index *at[MAX_RANK], *own[MAX_VARS];
@@ -593,10 +593,10 @@ static void scatter(struct building *b, struct definition *d, const struct index
 	memcpy(own, with, sizeof own);
 	if (!d->in_place && (!d->running || !scatter_covers(loops->arena, d, own) || memcmp(own, with, sizeof own))) {
 		struct block *begins = out;
-		for (int n = 0; n < count; n++)
+		FOR (n, count)
 			if (!own[order[n]])
 				begins = building_map(b, d, order[n], own, begins);
-		for (int v = 0; v < d->rank; v++)
+		FOR (v, d->rank)
 			at[v] = own[v] ? own[v] : index_constant(loops->arena, 0);
 		store(b, d, at, building_whole(b, first, own), begins);
 	}
@@ -629,7 +629,7 @@ static void scatter(struct building *b, struct definition *d, const struct index
 	out = add_if(b, ranges, range_count, out);
 	for (int n = inner; n < count && !each; n++)
 		out = building_map(b, d, order[n], with, out);
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		if (!d->place[v])
 			at[v] = with[v];
 	const struct expr *value = sum ? cell_load(loops, sum, NULL) : NULL;
@@ -675,7 +675,7 @@ static void copy_row(struct building *b, struct definition *d, const struct inde
 	with[d->rank - 1] = index_constant(arena, 0);
 	const struct expr *load = building_whole(b, d->body->arg[0], with);
 	const struct index *begin = index_var(arena, index_new(b->loops, "p", elements, load->at[0], out), elements);
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		filled |= !d->counts[v] && expr_selects_on(d->body, v);
 	for (int part = 0; part <= filled; part++) {
 		struct block *row = along_row(b, d, part ? n : index_constant(arena, 0),
@@ -726,7 +726,7 @@ void building_define(struct building *b, struct definition *d, const struct inde
 	bool found = !narrowed.any;
 	if (definition_elements(d) == 0)
 		return;
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		if (d->extents[v] == 1 && !with[v])
 			with[v] = index_constant(loops->arena, 0); /* others are given, or get a loop */
 	if (definition_scatters(d)) {
@@ -751,7 +751,7 @@ void building_define(struct building *b, struct definition *d, const struct inde
 		return;
 	}
 	const struct index *at[MAX_RANK];
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		at[v] = with[v];
 	if (d->reduce != REDUCE_NONE && definition_terms(d) == 0)
 		store(b, d, at, d->start ? building_whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type),

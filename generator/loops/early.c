@@ -26,7 +26,7 @@ static const struct expr *rewritten(struct early *, const struct expr *, const s
 
 static const struct expr *register_of(struct early *e, const struct expr *load)
 {
-	for (size_t i = 0; i < e->from.count; i++)
+	FOR_ALL (i, e->from)
 		if (e->from.at[i] == load)
 			return e->to.at[i];
 	struct stmt *set = stmt_new(e->loops, STMT_SET);
@@ -94,7 +94,7 @@ static const struct expr *rewritten(struct early *e, const struct expr *expr, co
 /* Does the block load again what it stores? */
 static bool reads_written(const struct block *block)
 {
-	for (size_t i = 0; i < block->count; i++)
+	FOR (i, block->count)
 		if (block->at[i]->kind == STMT_STORE && cell_is_loaded(block, block->at[i]->cell))
 			return true;
 	return false;
@@ -111,7 +111,7 @@ static void add_line(struct loops *loops, int64_t each, const struct block *line
 {
 	struct block loads = { 0 }, rest = { 0 }, stores = { 0 };
 	struct early e = { .loops = loops, .each = each, .loads = &loads };
-	for (size_t i = 0; i < line->count; i++) {
+	FOR (i, line->count) {
 		struct stmt *stmt = line->at[i];
 		if (stmt->kind == STMT_INDEX) {
 			block_add(loops, out, stmt);

@@ -24,7 +24,7 @@ static void end_at(struct ending *e, const struct definition *count, int64_t by)
 /* Whose elements they are: another member's that lie there end where they do. */
 static bool ends_alike(const struct loops *loops, const struct definition *d)
 {
-	for (size_t m = 0; m < loops->kernel->members.count; m++) {
+	FOR_ALL (m, loops->kernel->members) {
 		const struct definition *member = loops->kernel->members.at[m];
 		for (int v = 0; v < d->rank && scheduled(member)->lies_in == d; v++)
 			if (member->rank != d->rank || member->counts[v] != d->counts[v]
@@ -134,7 +134,7 @@ static void end_sum(struct ending *e, const struct stmt *set)
 
 static bool begins_inside(const struct ending *e, const struct cell *cell)
 {
-	for (size_t i = 0; i < e->own.count; i++)
+	FOR_ALL (i, e->own)
 		if (e->own.at[i] == cell)
 			return true;
 	return false;
@@ -177,7 +177,7 @@ static enum visit see(void *user, struct stmt *stmt)
 	struct ending *e = user;
 	if (stmt->kind == STMT_ARRAY || (stmt->kind == STMT_SET && stmt->declare))
 		push(e->loops->arena, &e->own, (const struct cell *)stmt->cell);
-	for (int i = 0; i < stmt->sum_count; i++)
+	FOR (i, stmt->sum_count)
 		push(e->loops->arena, &e->own, (const struct cell *)stmt->sums[i]);
 	if (stmt->kind != STMT_STORE && stmt->kind != STMT_SET && stmt->kind != STMT_JOIN)
 		return VISIT_PARTS;
@@ -197,7 +197,7 @@ static enum visit see(void *user, struct stmt *stmt)
 /* As many as there can be: of a dim that is stored, or of a mask. */
 static int64_t bound_of(const struct loops *loops, const struct definition *count)
 {
-	for (size_t i = 0; i < loops->owners.count; i++) {
+	FOR_ALL (i, loops->owners) {
 		const struct definition *owner = loops->owners.at[i];
 		if (owner && owner->masks == count)
 			return owner->extents[0];
@@ -255,7 +255,7 @@ void loops_end(struct loops *loops)
 	if (!ends_by_lanes(loops->target))
 		return;
 	struct there there = { loops, arena_new_array(loops->arena, int, loops->cells.count), { 0 } };
-	for (size_t i = 0; i < loops->cells.count; i++)
+	FOR_ALL (i, loops->cells)
 		there.vars[i] = -1;
 	block_visit(&loops->body, end_loop, &there);
 	block_add_all(loops, &there.front, &loops->body);

@@ -14,7 +14,7 @@ static bool can_follow(const struct stmt *first, const struct stmt *second)
 
 static bool is_flat(const struct stmt *loop)
 {
-	for (size_t i = 0; i < loop->body.count; i++)
+	FOR_ALL (i, loop->body)
 		if (loop->body.at[i]->kind != STMT_SET && loop->body.at[i]->kind != STMT_STORE)
 			return false;
 	return true;
@@ -80,7 +80,7 @@ static struct stmt *fused(struct loops *loops, const struct stmt *first, const s
 	copying_init(&copying, loops, false);
 	copying_put(&copying, first->var, index_var(loops->arena, second->var, second->extent));
 	copy_block(&copying, &first->body, &before);
-	for (size_t i = 0; i < before.count; i++) {
+	FOR_ALL (i, before) {
 		const struct stmt *store = before.at[i];
 		if (store->kind != STMT_STORE)
 			continue;
@@ -90,11 +90,11 @@ static struct stmt *fused(struct loops *loops, const struct stmt *first, const s
 		        || cell_is_stored(&second->body, store->cell))
 			return NULL;
 	}
-	for (size_t i = 0; i < second->body.count; i++)
+	FOR_ALL (i, second->body)
 		if (second->body.at[i]->kind == STMT_STORE && cell_is_loaded(&before, second->body.at[i]->cell))
 			return NULL;
 	struct block body = { 0 }, after = second->body;
-	for (size_t i = 0; i < before.count; i++) {
+	FOR_ALL (i, before) {
 		struct stmt *store = before.at[i];
 		if (store->kind == STMT_STORE && cell_is_loaded(&after, store->cell)) {
 			struct stmt *let = stmt_new(loops, STMT_SET);
@@ -104,7 +104,7 @@ static struct stmt *fused(struct loops *loops, const struct stmt *first, const s
 			let->value = store->value;
 			block_add(loops, &body, let);
 			store->value = cell_load(loops, let->cell, NULL);
-			for (size_t k = 0; k < after.count; k++) {
+			FOR_ALL (k, after) {
 				struct stmt *stmt = stmt_new(loops, after.at[k]->kind);
 				*stmt = *after.at[k];
 				stmt->value = expr_map_loads(
@@ -135,7 +135,7 @@ static struct stmt *rounds_of(struct loops *loops, const struct stmt *loop, cons
 /* Does a statement load what the block stores? */
 static bool loads_stored(const struct block *block, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++)
+	FOR (i, block->count)
 		if (block->at[i]->kind == STMT_STORE
 		        && cell_is_loaded(&(struct block){ .at = &stmt, .count = 1 }, block->at[i]->cell))
 			return true;
@@ -216,7 +216,7 @@ static void fuse_block(void *user, struct block *block)
 void loops_fuse(struct loops *loops)
 {
 	block_each(&loops->body, fuse_block, loops);
-	for (size_t i = 0; i < loops->cells.count; i++)
+	FOR_ALL (i, loops->cells)
 		if (loops->cells.at[i]->kind == CELL_ARRAY && !cell_is_loaded(&loops->body, loops->cells.at[i]))
 			block_drop(&loops->body, is_of_cell, loops->cells.at[i]);
 }

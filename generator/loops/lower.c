@@ -11,7 +11,7 @@ void loops_pass(struct loops *loops, bool vectors)
 		loops_choose_tiles, /* last: neighbours of whole vectors */
 	};
 	enum { SCALAR = 5 }; /* of them */
-	for (size_t i = 0; i < (vectors ? COUNT(passes) : SCALAR); i++) {
+	FOR (i, (vectors ? COUNT(passes) : SCALAR)) {
 		if (loops->build->check)
 			loops_check(loops);
 		if (!loops->warps && (!loops->elements || passes[i] != loops_split)) /* a thread has no range to cut */
@@ -51,7 +51,7 @@ static struct kernel_lanes loops_lanes(const struct loops *loops)
 	struct counting c = { .loops = loops };
 	double all = 0;
 	block_leaves(&loops->body, count_leaf, &c);
-	for (int type = 0; type < DTYPE_COUNT; type++) {
+	FOR (type, DTYPE_COUNT) {
 		all += c.vectors[type];
 		if (c.vectors[type] > (lanes.count > 1 ? c.vectors[lanes.type] : 0))
 			lanes = (struct kernel_lanes){ c.widths[type], (enum dtype)type, false };
@@ -73,7 +73,7 @@ static int warps_of(const struct target *target, int64_t threads)
 static void see_place(void *user, const struct expr *load)
 {
 	bool *plain = user;
-	for (int d = 0; d < load->of->rank; d++)
+	FOR (d, load->of->rank)
 		*plain &= index_is_affine(load->at[d]);
 }
 
@@ -97,7 +97,7 @@ void loops_finish(struct lowered *lowered, struct kernel *kernel)
 	loops = kernel->loops = loops_copy(loops, arena);
 	arena_release(&scratch);
 	kernel->blocks = loops->blocks;
-	for (size_t c = 0; c < loops->cells.count; c++)
+	FOR_ALL (c, loops->cells)
 		kernel->arrays |=
 		        loops->cells.at[c]->kind == CELL_ARRAY && cell_is_loaded(&loops->body, loops->cells.at[c]);
 	if (loops_end_exactly(loops))

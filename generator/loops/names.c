@@ -22,7 +22,7 @@ static const char *kind_of(struct naming *n, const char *name)
 
 static bool is_buffer(const struct loops *loops, const char *name)
 {
-	for (size_t i = 0; i < loops->cells.count; i++)
+	FOR_ALL (i, loops->cells)
 		if (loops->cells.at[i]->kind == CELL_BUFFER && !strcmp(loops->cells.at[i]->of.name, name))
 			return true;
 	return false;
@@ -79,13 +79,13 @@ static void name_block(struct naming *n, struct block *block)
 {
 	int used[KINDS_MOST], kinds = n->kinds;
 	memcpy(used, n->used, sizeof used);
-	for (size_t i = 0; i < block->count; i++) {
+	FOR (i, block->count) {
 		struct stmt *stmt = block->at[i];
 		if (stmt->kind == STMT_INDEX)
 			name_variable(n, block, i);
 		if (stmt->kind == STMT_ARRAY || stmt->kind == STMT_JOIN || (stmt->kind == STMT_SET && stmt->declare))
 			stmt->cell->of.name = take(n, stmt->cell->of.name);
-		for (int s = 0; s < stmt->sum_count; s++)
+		FOR (s, stmt->sum_count)
 			stmt->sums[s]->of.name = take(n, stmt->sums[s]->of.name);
 		if (stmt->kind == STMT_FOR) {
 			int before[KINDS_MOST], known = n->kinds;

@@ -38,7 +38,7 @@ static void show_expr(struct showing *s, const struct expr *expr)
 		break;
 	case EXPR_SELECT:
 		text_adds(out, "select(");
-		for (int i = 0; i < expr->range_count; i++) {
+		FOR (i, expr->range_count) {
 			text_printf(out, "%" PRId64 " <= ", expr->ranges[i].from);
 			show_index(s, expr->ranges[i].at);
 			text_printf(out, " < %" PRId64 ", ", expr->ranges[i].to);
@@ -92,12 +92,12 @@ static void show(struct showing *s, const struct stmt *stmt, int depth)
 		if (stmt->step != 1)
 			text_printf(out, " by %" PRId64, stmt->step);
 		text_printf(out, "    %s", roles[stmt->role]);
-		for (int i = 0; i < stmt->sum_count; i++)
+		FOR (i, stmt->sum_count)
 			text_printf(out, " %s", stmt->sums[i]->of.name);
 		break;
 	case STMT_IF:
 		text_adds(out, "if");
-		for (int i = 0; i < stmt->range_count; i++) {
+		FOR (i, stmt->range_count) {
 			text_printf(out, " %" PRId64 " <= ", stmt->ranges[i].from);
 			show_index(s, stmt->ranges[i].at);
 			text_printf(out, " < %" PRId64, stmt->ranges[i].to);
@@ -141,7 +141,7 @@ static void show(struct showing *s, const struct stmt *stmt, int depth)
 
 static void show_block(struct showing *s, const struct block *block, int depth)
 {
-	for (size_t i = 0; i < block->count; i++)
+	FOR (i, block->count)
 		show(s, block->at[i], depth);
 }
 
@@ -149,7 +149,7 @@ void loops_print(struct loops *loops, struct text *out)
 {
 	loops_name(loops);
 	struct showing s = { loops, out, arena_new_array(loops->arena, const char *, loops->vars.count + 1) };
-	for (size_t i = 0; i < loops->vars.count; i++)
+	FOR_ALL (i, loops->vars)
 		s.names[i] = loops->vars.at[i].name;
 	show_block(&s, &loops->body, 0);
 }

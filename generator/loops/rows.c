@@ -99,9 +99,9 @@ static void add_lanes(const struct row *r, const struct definition *d, const str
 	struct stmt *loop = for_new(loops, var_new(loops, "u", c->rounds), c->rounds, ROLE_SERIAL);
 	block_add(loops, out, loop);
 	const struct index *from = index_scale(arena, index_var(arena, loop->var, c->rounds), SUMS * c->at_once);
-	for (int64_t k = 0; k < c->at_once; k++)
+	FOR (k, c->at_once)
 		add_term(r, d, sum, index_plus(arena, index_add(arena, first, from), k * SUMS), c->ragged, &loop->body);
-	for (int64_t k = 0; k < c->left; k++)
+	FOR (k, c->left)
 		add_term(r, d, sum, index_plus(arena, first, each + k * SUMS), false, out);
 	if (rest && !is_extremum(d)) {
 		struct stmt *some = stmt_new(loops, STMT_IF);
@@ -201,16 +201,16 @@ static void define_elements(const struct row *r, struct definition *d)
 		building_define(r->b, d, with, once(r, d));
 		return;
 	}
-	for (int n = 0; n < count; n++)
+	FOR (n, count)
 		extents[n] = d->extents[order[n]];
 	if (extents[count - 1] % EACH == 0)
 		extents[count - 1] /= each = EACH;
 	struct block *out = building_threads(loops, all / each, &t);
 	index_unflatten(loops->arena, t, count, extents, at);
-	for (int n = 0; n < count; n++)
+	FOR (n, count)
 		with[order[n]] = building_named(loops, order[n], at[n], out);
 	const struct index *first = with[order[count - 1]];
-	for (int64_t k = 0; k < each; k++) {
+	FOR (k, each) {
 		with[order[count - 1]] = index_plus(loops->arena, index_scale(loops->arena, first, each), k);
 		building_define(r->b, d, with, out);
 	}
@@ -240,7 +240,7 @@ bool loops_rows(struct building *b)
 		fit = fits(&r, kernel->members.at[m], &shared, &bytes);
 		sums |= kernel->members.at[m]->reduce != REDUCE_NONE;
 	}
-	for (int n = 0; n < count; n++)
+	FOR (n, count)
 		extents[n] = last->extents[order[n]];
 	if (!fit || !sums || bytes > b->loops->target->scratch_bytes)
 		return false;
@@ -248,10 +248,10 @@ bool loops_rows(struct building *b)
 	r.chunks = shared < CHUNKS_MOST ? (int)shared : CHUNKS_MOST;
 	building_cells(b);
 	building_blocks(b->loops, order, count, extents, r.chunks * SUMS / LANES, "rows", r.at);
-	for (size_t c = 0; c < b->loops->cells.count; c++)
+	FOR_ALL (c, b->loops->cells)
 		if (b->loops->cells.at[c]->kind == CELL_ARRAY)
 			building_array(b->loops, b->loops->cells.at[c]);
-	for (size_t m = 0; m < kernel->members.count; m++)
+	FOR_ALL (m, kernel->members)
 		(kernel->members.at[m]->reduce ? define_sum : define_elements)(&r, kernel->members.at[m]);
 	return true;
 }

@@ -23,7 +23,7 @@ struct cutting {
 static void add_cut(struct cutting *c, int64_t at)
 {
 	int i = c->count;
-	for (int k = 0; k < c->count; k++)
+	FOR (k, c->count)
 		if (c->at[k] == at)
 			return;
 	if (c->count == PARTS_MOST) {
@@ -73,7 +73,7 @@ struct piece {
 static struct piece piece_from(const struct index *index, int64_t v, int64_t extent)
 {
 	struct piece all = { index->constant, 0, extent };
-	for (int i = 0; i < index->count; i++) {
+	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
 		struct piece p = { v, 1, extent };
 		if (atom->kind != ATOM_VAR)
@@ -119,7 +119,7 @@ static bool runs_in_phases(const struct cutting *c, const struct index *at)
 {
 	if (c->extent > PHASES_MOST || at->count != 2 || !index_is_affine(at) || index_factor(at, c->var) != 1)
 		return false;
-	for (int i = 0; i < at->count; i++)
+	FOR (i, at->count)
 		if (at->terms[i].atom->var != c->var)
 			return at->terms[i].factor == c->extent;
 	return false;
@@ -152,7 +152,7 @@ static void cuts_of_range(struct cutting *c, const struct range *range)
 
 static enum visit cuts_of_expr(void *user, const struct expr *expr)
 {
-	for (int i = 0; i < expr->range_count; i++)
+	FOR (i, expr->range_count)
 		cuts_of_range(user, &expr->ranges[i]);
 	return VISIT_PARTS;
 }
@@ -160,7 +160,7 @@ static enum visit cuts_of_expr(void *user, const struct expr *expr)
 static enum visit cuts_of_stmt(void *user, struct stmt *stmt)
 {
 	struct cutting *c = user;
-	for (int r = 0; r < stmt->range_count; r++)
+	FOR (r, stmt->range_count)
 		cuts_of_range(c, &stmt->ranges[r]);
 	expr_visit(stmt->value, cuts_of_expr, c);
 	c->leaves++;
@@ -246,7 +246,7 @@ static enum visit is_cut(void *user, const struct expr *expr)
 }
 static bool all_masked(const struct block *block, int var)
 {
-	for (size_t i = 0; i < block->count; i++) {
+	FOR (i, block->count) {
 		const struct stmt *stmt = block->at[i];
 		if ((stmt->kind != STMT_SET && stmt->kind != STMT_STORE) || expr_visit(stmt->value, is_cut, &var)
 		        || (stmt->kind == STMT_STORE
@@ -265,7 +265,7 @@ static bool stays_integer(const struct loops *loops, const struct stmt *loop)
 static void split_block(struct loops *loops, struct block *block)
 {
 	struct block old = block_take(block);
-	for (size_t i = 0; i < old.count; i++) {
+	FOR_ALL (i, old) {
 		struct stmt *stmt = old.at[i];
 		struct cutting c = { .loops = loops, .var = stmt->var, .extent = loops->vars.at[stmt->var].extent };
 		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && !stmt->count && !stays_integer(loops, stmt)

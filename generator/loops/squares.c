@@ -23,7 +23,7 @@ static void see_crossing(void *user, const struct expr *load)
 	int64_t factor = index_factor(at, s->unit);
 	if (index_factor(at, s->across) != 1 || !factor || factor == 1)
 		return;
-	for (int i = 0; i < s->count; i++)
+	FOR (i, s->count)
 		if (s->load[i] == load)
 			return;
 	s->fits &= load->type == DTYPE_F32 && s->count < SQUARES_MOST && !index_bends(at, s->across)
@@ -42,7 +42,7 @@ static struct block *places_in(
 	struct range *ranges = arena_new_array(loops->arena, struct range, 2);
 	int count = 0;
 	*t = index_var(loops->arena, all->var, SIDE * SIDE);
-	for (int k = 0; k < 2; k++) {
+	FOR (k, 2) {
 		with[var[k]] =
 		        index_add(loops->arena, with[var[k]], (k ? index_mod : index_div)(loops->arena, *t, SIDE));
 		if (s->d->extents[var[k]] % SIDE)
@@ -72,7 +72,7 @@ struct taking {
 static const struct expr *taken(void *user, const struct expr *load)
 {
 	const struct taking *t = user;
-	for (int i = 0; i < t->count; i++)
+	FOR (i, t->count)
 		if (t->from[i] == load)
 			return t->to[i];
 	return load;
@@ -84,14 +84,14 @@ static void define_squares(struct squares *s, const struct index *const *first)
 	struct arena *arena = loops->arena;
 	struct cell *square[SQUARES_MOST];
 	const struct index *with[MAX_VARS], *t;
-	for (int i = 0; i < s->count; i++) {
+	FOR (i, s->count) {
 		struct stmt *array = stmt_new(loops, STMT_ARRAY);
 		array->cell = square[i] = cell_new(loops, CELL_ARRAY, "square", DTYPE_F32, SIDE * (SIDE + 1));
 		block_add(loops, &loops->body.at[0]->body, array);
 	}
 	memcpy(with, first, sizeof with);
 	struct block *in = places_in(s, with, s->unit, s->across, &t);
-	for (int i = 0; i < s->count; i++) {
+	FOR (i, s->count) {
 		struct stmt *store = stmt_new(loops, STMT_STORE);
 		store->cell = square[i];
 		store->at = square_place(arena, t, false);
@@ -101,12 +101,12 @@ static void define_squares(struct squares *s, const struct index *const *first)
 	struct taking taking = { .count = s->count };
 	memcpy(with, first, sizeof with);
 	struct block *out = places_in(s, with, s->across, s->unit, &t);
-	for (int i = 0; i < s->count; i++) {
+	FOR (i, s->count) {
 		taking.from[i] = building_whole(s->b, s->load[i], with);
 		taking.to[i] = cell_load(loops, square[i], square_place(arena, t, true));
 	}
 	building_define(s->b, (struct definition *)(uintptr_t)s->d, with, out);
-	for (size_t i = 0; i < out->count; i++)
+	FOR (i, out->count)
 		if (out->at[i]->value)
 			out->at[i]->value = expr_map_loads(arena, out->at[i]->value, taken, &taking);
 }
@@ -125,7 +125,7 @@ bool loops_squares(struct building *b, int across, const int *order, int count)
 	expr_loads(d->body, see_crossing, &s);
 	if (!s.fits || !s.count)
 		return false;
-	for (int n = 0; n < count; n++) {
+	FOR (n, count) {
 		bool side = order[n] == across || order[n] == s.unit;
 		extents[n] = side ? (d->extents[order[n]] + SIDE - 1) / SIDE : d->extents[order[n]];
 		blocks *= extents[n];
@@ -136,12 +136,12 @@ bool loops_squares(struct building *b, int across, const int *order, int count)
 	loops->blocks_of = loops->tile = "squares of 32 x 32";
 	block_add(loops, &loops->body, loop);
 	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), count, extents, at);
-	for (int n = 0; n < count; n++) {
+	FOR (n, count) {
 		at[n] = building_named(loops, order[n], at[n], &loop->body);
 		bool side = order[n] == across || order[n] == s.unit;
 		with[order[n]] = side ? index_scale(loops->arena, at[n], SIDE) : at[n];
 	}
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		if (!with[v])
 			with[v] = index_constant(loops->arena, 0);
 	define_squares(&s, with);

@@ -31,7 +31,7 @@ static int symbol_new(struct making *m, int64_t value)
 /* ---- addresses ---- */
 static int symbol_of(struct making *m, const struct definition *of, int var, int64_t value)
 {
-	for (size_t i = 0; i < m->strides.count; i++)
+	FOR_ALL (i, m->strides)
 		if (m->strides.at[i].of == of && m->strides.at[i].var == var && m->strides.at[i].value == value)
 			return m->strides.at[i].symbol;
 	struct stride stride = { of, var, value, symbol_new(m, value) };
@@ -115,7 +115,7 @@ static const struct index *symbol_alone(struct making *m, int64_t value)
 static bool is_plain(const struct range *range)
 {
 	const struct index *at = range->at;
-	for (int i = 0; i < at->count; i++)
+	FOR (i, at->count)
 		if (at->terms[i].atom->kind != ATOM_VAR || at->terms[i].factor < 0)
 			return false;
 	return at->constant >= range->from;
@@ -131,13 +131,13 @@ static void count_loops(struct making *m, struct block *block)
 {
 	const struct index *some = NULL;
 	int64_t left = 0, first;
-	for (size_t i = 0; i < block->count; i++) {
+	FOR (i, block->count) {
 		struct stmt *stmt = block->at[i];
 		if (stmt->kind == STMT_FOR
 		        && (stmt->role == ROLE_BLOCKS || stmt->role == ROLE_MAP || is_running(m, stmt)
 		                || (stmt->extent >= EXTENT_LEAST && !m->loops->kernel->root->running)))
 			stmt->count = symbol_alone(m, stmt->extent);
-		for (int r = 0; r < stmt->range_count; r++)
+		FOR (r, stmt->range_count)
 			m->cannot |= !is_plain(&stmt->ranges[r]);
 		m->cannot |= stmt->kind == STMT_INDEX && !index_is_affine(stmt->at);
 		if (stmt->kind == STMT_INDEX && index_is_constant(stmt->at, &first) && first >= EXTENT_LEAST)
@@ -159,9 +159,9 @@ static void make_key(struct making *m)
 	struct text text;
 	int buffers = 0;
 	text_init(&text, loops->build);
-	for (size_t v = 0; v < loops->vars.count; v++)
+	FOR_ALL (v, loops->vars)
 		loops->vars.at[v].name = "i";
-	for (size_t c = 0; c < loops->cells.count; c++) {
+	FOR_ALL (c, loops->cells) {
 		struct cell *cell = loops->cells.at[c];
 		cell->of.name = cell->kind == CELL_BUFFER ? arena_printf(loops->arena, "p%d", buffers++) : "c";
 		if (cell->kind == CELL_BUFFER)
@@ -169,7 +169,7 @@ static void make_key(struct making *m)
 	}
 	text_addc(&text, '\n');
 	loops_print(loops, &text);
-	for (size_t i = 0; i < text.count; i++)
+	FOR_ALL (i, text)
 		text.at[i] = text.at[i] == '\n' ? '|' : text.at[i];
 	m->symbols->key = arena_copy(loops->arena, text.at, text.count);
 	text_release(&text);
@@ -178,7 +178,7 @@ static void make_key(struct making *m)
 struct loops *loops_symbolic(
         struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
 {
-	for (size_t i = 0; i < kernel->params.count; i++)
+	FOR_ALL (i, kernel->params)
 		if (kernel->params.at[i].of->type != DTYPE_F32)
 			return NULL;
 	struct loops *loops = loops_build(build, arena, target, kernel);

@@ -27,7 +27,7 @@ static bool is_whole(const struct kernel *kernel)
 static bool runs_by_threads(const struct definition *d)
 {
 	int64_t rows = 1;
-	for (int v = 0; v < d->rank; v++)
+	FOR (v, d->rank)
 		rows *= d->place[v] ? 1 : d->extents[v];
 	return rows > 1 && definition_elements(d) > 0;
 }
@@ -95,7 +95,7 @@ static int neighbours_of(const struct elements *e, int64_t all)
 	const struct kernel *kernel = e->b->kernel;
 	int bits = 8, cost = 0, unit = e->count ? e->order[e->count - 1] : 0;
 	struct sharing sharing = { e->b->loops->arena, NULL, unit, false };
-	for (size_t i = 0; i < kernel->members.count; i++) {
+	FOR_ALL (i, kernel->members) {
 		sharing.d = kernel->members.at[i];
 		cost += expr_cost(sharing.d->body) * (int)definition_terms(sharing.d);
 		if (scheduled(sharing.d)->mode != MODE_LOCAL && dtypes[sharing.d->type].bits > bits)
@@ -126,7 +126,7 @@ static void define_at(struct elements *e, const struct index **at, struct block 
 	struct block made = { 0 };
 	for (size_t i = again && e->begun ? last : 0; i <= last; i++) {
 		const struct index *with[MAX_VARS] = { 0 };
-		for (int n = 0; n < e->count; n++)
+		FOR (n, e->count)
 			if (i == last || e->order[n] < b->outer)
 				with[e->order[n]] = at[n];
 		building_define(b, b->kernel->members.at[i], with, &made);
@@ -144,10 +144,10 @@ static void add_flat(struct elements *e, const struct index *from, int count, st
 {
 	struct loops *loops = e->b->loops;
 	int64_t extents[MAX_RANK];
-	for (int n = 0; n < e->count; n++)
+	FOR (n, e->count)
 		extents[n] = e->last->extents[e->order[n]];
 	e->begun = false;
-	for (int each = 0; each < count; each++) {
+	FOR (each, count) {
 		const struct index *at[MAX_RANK];
 		index_unflatten(loops->arena, index_plus(loops->arena, from, each), e->count, extents, at);
 		for (int n = 0; e->named && n < e->count; n++)
@@ -162,10 +162,10 @@ static void add_along(struct elements *e, const struct index *from, int count, s
 	struct loops *loops = e->b->loops;
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK], *first;
-	for (int n = 0; n < e->count; n++)
+	FOR (n, e->count)
 		extents[n] = e->last->extents[e->order[n]] / (n == e->count - 1 ? count : 1);
 	index_unflatten(loops->arena, from, e->count, extents, at);
-	for (int n = 0; n < e->count; n++)
+	FOR (n, e->count)
 		at[n] = building_named(loops, e->order[n], at[n], out);
 	first = index_scale(loops->arena, at[e->count - 1], count);
 	if (e->chains) {
@@ -176,7 +176,7 @@ static void add_along(struct elements *e, const struct index *from, int count, s
 		block_add(loops, out, side);
 		return;
 	}
-	for (int each = 0; each < count; each++) {
+	FOR (each, count) {
 		at[e->count - 1] = index_plus(loops->arena, first, each);
 		define_at(e, at, out);
 	}

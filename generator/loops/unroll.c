@@ -9,7 +9,7 @@ enum { WINDOW_MOST = 16, SUM_MOST = 64, TILE_MOST = 8, LINES_MOST = 352 };
 /* ---- windows ---- */
 static bool is_straight(const struct block *block)
 {
-	for (size_t i = 0; i < block->count; i++)
+	FOR (i, block->count)
 		if (block->at[i]->kind != STMT_SET)
 			return false;
 	return true;
@@ -19,14 +19,14 @@ static void unroll_block(void *user, struct block *block)
 {
 	struct loops *loops = user;
 	struct block old = block_take(block);
-	for (size_t i = 0; i < old.count; i++) {
+	FOR_ALL (i, old) {
 		struct stmt *stmt = old.at[i];
 		if (stmt->kind != STMT_FOR || stmt->role != ROLE_SERIAL || stmt->first || !is_straight(&stmt->body)
 		        || stmt->extent * (int64_t)stmt->body.count > (loops->elements ? SUM_MOST : WINDOW_MOST)) {
 			block_add(loops, block, stmt);
 			continue;
 		}
-		for (int64_t round = 0; round < stmt->extent; round++) {
+		FOR (round, stmt->extent) {
 			struct copying copying;
 			copying_init(&copying, loops, true);
 			copying_put(&copying, stmt->var, index_constant(loops->arena, round));
@@ -40,7 +40,7 @@ void loops_unroll(struct loops *loops) { block_each(&loops->body, unroll_block, 
 /* ---- tiles ---- */
 static bool uses_var(const struct stmt *stmt, int var)
 {
-	for (int i = 0; i < stmt->range_count; i++)
+	FOR (i, stmt->range_count)
 		if (index_uses(stmt->ranges[i].at, var))
 			return true;
 	return false;
@@ -172,8 +172,8 @@ static void jam(struct loops *loops, const struct block *in, const struct stmt *
 		if (loop->together && count > 1 && end - i > 1
 		        && (lag = lag_of(loops, in, i, end, loop->var, copies))) {
 			size_t line = end - i;
-			for (size_t time = 0; time < line + lag * (size_t)(count - 1); time++)
-				for (int t = 0; t < count; t++)
+			FOR (time, line + lag * (size_t)(count - 1))
+				FOR (t, count)
 					if (time >= lag * (size_t)t && time - lag * (size_t)t < line)
 						block_add(loops, out,
 						        copy_stmt(&copies[t], in->at[i + time - lag * (size_t)t]));
@@ -184,7 +184,7 @@ static void jam(struct loops *loops, const struct block *in, const struct stmt *
 		        || stmt->kind == STMT_ARRAY;
 		if (alone || (stmt->kind == STMT_IF && uses_var(stmt, loop->var))
 		        || (stmt->kind == STMT_FOR && stmt->role == ROLE_LANES)) {
-			for (int t = 0; t < count; t++)
+			FOR (t, count)
 				block_add(loops, out, copy_stmt(&copies[t], stmt));
 			continue;
 		}
@@ -210,7 +210,7 @@ static void add_rounds(
         struct loops *loops, const struct stmt *loop, int count, const struct index *first, struct block *out)
 {
 	struct copying *copies = arena_new_array(loops->arena, struct copying, (size_t)count);
-	for (int t = 0; t < count; t++) {
+	FOR (t, count) {
 		copying_init(&copies[t], loops, true);
 		copying_put(&copies[t], loop->var, index_plus(loops->arena, first, t * loop->step));
 	}
@@ -233,7 +233,7 @@ static void weigh_load(void *user, const struct expr *load)
 	struct weighing *w = user;
 	if (!load->of->rank)
 		return;
-	for (int i = 0; i < w->load_count; i++)
+	FOR (i, w->load_count)
 		if (expr_equal(w->loads[i], load))
 			return;
 	if (w->load_count < LOADS_MOST)
@@ -248,7 +248,7 @@ static void weigh_leaf(void *user, struct stmt *stmt, double rounds)
 		return;
 	if (stmt->kind == STMT_SET && !stmt->declare) {
 		bool known = false;
-		for (int i = 0; i < w->sum_count; i++)
+		FOR (i, w->sum_count)
 			known |= w->sums[i] == stmt->cell;
 		if (!known && w->sum_count < LOADS_MOST)
 			w->sums[w->sum_count++] = stmt->cell;
@@ -262,7 +262,7 @@ static void weigh_leaf(void *user, struct stmt *stmt, double rounds)
 static double loads_of_four(struct loops *loops, const struct stmt *loop, const struct block *body)
 {
 	struct weighing w = { .steps = false };
-	for (int t = 0; t < 4; t++) {
+	FOR (t, 4) {
 		struct copying copying;
 		struct block copy = { 0 };
 		copying_init(&copying, loops, false);
@@ -435,7 +435,7 @@ enum { LINE_BYTES = 64 };
 static bool shares_lines(const struct stmt *loop, const struct weighing *w)
 {
 	bool near = false;
-	for (int i = 0; i < w->load_count; i++) {
+	FOR (i, w->load_count) {
 		int64_t step = index_factor(w->loads[i]->at[0], loop->var) * loop->step;
 		if (step < 0 || (int64_t)dtype_bytes(w->loads[i]->type, (size_t)step) >= LINE_BYTES)
 			return false;
@@ -449,7 +449,7 @@ static bool shares_lines(const struct stmt *loop, const struct weighing *w)
 enum { PAGE_BYTES = 4096 };
 static bool is_far(const struct stmt *loop, const struct weighing *w)
 {
-	for (int i = 0; i < w->load_count; i++) {
+	FOR (i, w->load_count) {
 		int64_t step = index_factor(w->loads[i]->at[0], loop->var) * loop->step;
 		if ((int64_t)dtype_bytes(w->loads[i]->type, (size_t)(step < 0 ? -step : step)) < PAGE_BYTES)
 			return false;
@@ -460,7 +460,7 @@ static bool is_far(const struct stmt *loop, const struct weighing *w)
 static bool leaves_l2(const struct loops *loops)
 {
 	double bytes = 0;
-	for (size_t i = 0; i < loops->cells.count; i++) {
+	FOR_ALL (i, loops->cells) {
 		const struct cell *cell = loops->cells.at[i];
 		if (cell->kind == CELL_BUFFER && !cell->written)
 			bytes += (double)dtype_bytes(cell->of.type, (size_t)definition_elements(&cell->of));
@@ -510,7 +510,7 @@ static void choose_tile(struct loops *loops, struct stmt *loop, struct block *ou
 	}
 	struct block tiles = { 0 }; /* at once: what is left of their vectors' registers is asked next */
 	replace_by_tiles(loops, loop, &tiles);
-	for (size_t i = 0; i < tiles.count; i++)
+	FOR_ALL (i, tiles)
 		choose_block(loops, &tiles.at[i]->body);
 	block_add_all(loops, out, &tiles);
 }
@@ -518,7 +518,7 @@ static void choose_tile(struct loops *loops, struct stmt *loop, struct block *ou
 static void choose_block(struct loops *loops, struct block *block)
 {
 	struct block old = block_take(block);
-	for (size_t i = 0; i < old.count; i++) {
+	FOR_ALL (i, old) {
 		struct stmt *stmt = old.at[i];
 		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && !(stmt->together && stmt->step == 1)) {
 			choose_tile(loops, stmt, block);
@@ -542,7 +542,7 @@ static void tile_block(void *user, struct block *block)
 {
 	struct loops *loops = user;
 	struct block old = block_take(block);
-	for (size_t i = 0; i < old.count; i++)
+	FOR_ALL (i, old)
 		if (old.at[i]->tile)
 			replace_by_tiles(loops, old.at[i], block);
 		else

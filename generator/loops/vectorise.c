@@ -28,7 +28,7 @@ static enum visit begins(void *user, struct stmt *stmt)
 	const struct cell *cell = *(const struct cell *const *)user;
 	if ((stmt->kind == STMT_ARRAY || stmt->declare || stmt->kind == STMT_JOIN) && stmt->cell == cell)
 		return VISIT_END;
-	for (int s = 0; s < stmt->sum_count; s++)
+	FOR (s, stmt->sum_count)
 		if (stmt->sums[s] == cell)
 			return VISIT_END;
 	return VISIT_PARTS;
@@ -98,7 +98,7 @@ static void judge_loads(struct judging *j, const struct expr *expr)
 		j->cost += j->rounds * j->loops->target->lanes
 		        * ((expr->kind == EXPR_CAST ? 1 : 0.25 * scalars[expr->opcode].cost)
 		                + (double)(ACCESSES + 1) / ACCESSES);
-	for (int i = 0; i < 3; i++)
+	FOR (i, 3)
 		if (expr->arg[i])
 			judge_loads(j, expr->arg[i]);
 }
@@ -163,7 +163,7 @@ static bool pays(const struct judging *j)
 static enum visit condition_uses(void *user, struct stmt *stmt)
 {
 	int var = *(const int *)user;
-	for (int r = 0; r < stmt->range_count; r++)
+	FOR (r, stmt->range_count)
 		if (index_uses(stmt->ranges[r].at, var))
 			return VISIT_END;
 	return (stmt->kind == STMT_INDEX && index_uses(stmt->at, var)) || (stmt->first && index_uses(stmt->first, var))
@@ -260,7 +260,7 @@ static void group_term(
 	struct copying copying;
 	copying_init(&copying, loops, true);
 	copying_put(&copying, loop->var, at);
-	for (int s = 0; s < loop->sum_count; s++) {
+	FOR (s, loop->sum_count) {
 		push(loops->arena, &copying.old_cells, loop->sums[s]);
 		push(loops->arena, &copying.new_cells, part[s]);
 	}
@@ -273,7 +273,7 @@ static void add_part(struct loops *loops, const struct stmt *loop, struct cell *
 	struct block body = { 0 };
 	group_term(loops, loop, parts, at, &body);
 	mark(&body, lane, left, false);
-	for (size_t i = 0; i < body.count; i++)
+	FOR_ALL (i, body)
 		if (body.at[i]->kind == STMT_SET && !body.at[i]->declare)
 			body.at[i]->keep = left > 0;
 	block_add_all(loops, out, &body);
@@ -285,7 +285,7 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 	struct cell *parts[SUMS][SUMS_MAX];
 	int64_t main = loop->extent / SUMS * SUMS, rest = loop->extent - main;
 	for (int p = 0; p < count; p++)
-		for (int s = 0; s < loop->sum_count; s++) {
+		FOR (s, loop->sum_count) {
 			enum dtype type = loop->sums[s]->of.type;
 			parts[p][s] = cell_new(loops, CELL_REGISTER, loop->sums[s]->of.name, type, 1);
 			parts[p][s]->vector = true;
@@ -297,7 +297,7 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 	if (main) {
 		struct stmt *terms = count_new(loops, "t", main, SUMS);
 		terms->count = end_before(loops, loop, main);
-		for (int p = 0; p < count; p++)
+		FOR (p, count)
 			add_part(loops, loop, parts[p],
 			        index_plus(loops->arena, count_index(loops, terms), (int64_t)p * lanes), terms->var, 0,
 			        &terms->body);
@@ -314,9 +314,9 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 		}
 		block_add(loops, out, scope);
 	}
-	for (int s = 0; s < loop->sum_count; s++) {
+	FOR (s, loop->sum_count) {
 		for (int half = count / 2; half; half /= 2)
-			for (int p = 0; p < half; p++) {
+			FOR (p, half) {
 				struct stmt *join = set_new(loops, parts[p][s],
 				        reduce_join(loops, loop->reduce[s], cell_load(loops, parts[p][s], NULL),
 				                cell_load(loops, parts[p + half][s], NULL)),
@@ -348,9 +348,9 @@ static const struct expr *part_of_array(
 static void join_parts(
         struct loops *loops, const struct stmt *loop, struct cell *part[][SUMS_MAX], int parts, struct block *out)
 {
-	for (int s = 0; s < loop->sum_count; s++)
+	FOR (s, loop->sum_count)
 		for (int half = parts / 2; half; half /= 2)
-			for (int k = 0; k < half; k++)
+			FOR (k, half)
 				block_add(loops, out,
 				        set_new(loops, part[k][s],
 				                reduce_join(loops, loop->reduce[s], cell_load(loops, part[k][s], NULL),
@@ -361,8 +361,8 @@ static void join_parts(
 static void begin_parts(
         struct loops *loops, const struct stmt *loop, struct cell *part[][SUMS_MAX], int parts, struct block *out)
 {
-	for (int k = 0; k < parts; k++)
-		for (int s = 0; s < loop->sum_count; s++) {
+	FOR (k, parts)
+		FOR (s, loop->sum_count) {
 			enum dtype type = loop->sums[s]->of.type;
 			part[k][s] = cell_new(loops, CELL_REGISTER, loop->sums[s]->of.name, type, 1);
 			block_add(loops, out,
@@ -379,20 +379,20 @@ static void as_they_lie(struct loops *loops, const struct stmt *loop, struct blo
 	int parts = loops->kernel->root->check ? 1 : GROUP;
 	begin_parts(loops, loop, part, parts, out);
 	struct stmt *terms = count_new(loops, "t", main, GROUP);
-	for (int k = 0; k < GROUP; k++)
+	FOR (k, GROUP)
 		group_term(loops, loop, part[k % parts], index_plus(loops->arena, count_index(loops, terms), k),
 		        &terms->body);
 	block_add(loops, out, terms);
 	for (int64_t k = main; k < loop->extent; k++)
 		group_term(loops, loop, part[(k - main) % parts], index_constant(loops->arena, k), out);
 	join_parts(loops, loop, part, parts, out);
-	for (int s = 0; s < loop->sum_count; s++)
+	FOR (s, loop->sum_count)
 		block_add(loops, out, set_new(loops, loop->sums[s], cell_load(loops, part[0][s], NULL), true));
 }
 
 static bool is_exact(const struct stmt *loop)
 {
-	for (int s = 0; s < loop->sum_count; s++)
+	FOR (s, loop->sum_count)
 		if (dtypes[loop->sums[s]->of.type].class == CLASS_FLOAT)
 			return false;
 	return loop->extent >= GROUP;
@@ -411,7 +411,7 @@ static void in_groups(struct loops *loops, const struct stmt *loop, int group, s
 	struct stmt *each = count_new(loops, "z", groups, 1);
 	const struct index *z = count_index(loops, each);
 	struct block *body = &each->body;
-	for (int s = 0; s < loop->sum_count; s++) {
+	FOR (s, loop->sum_count) {
 		struct stmt *begin = stmt_new(loops, STMT_ARRAY);
 		array[s] = begin->cell = cell_new(loops, CELL_ARRAY, "sums", loop->sums[s]->of.type, groups);
 		block_add(loops, out, begin);
@@ -421,7 +421,7 @@ static void in_groups(struct loops *loops, const struct stmt *loop, int group, s
 	if (main) {
 		struct stmt *terms = count_new(loops, "t", main, SUMS);
 		terms->count = end_before(loops, loop, main);
-		for (int k = 0; k < group; k++)
+		FOR (k, group)
 			group_term(loops, loop, part[k],
 			        index_add(loops->arena, count_index(loops, terms),
 			                index_plus(loops->arena, z, k * groups)),
@@ -446,14 +446,14 @@ static void in_groups(struct loops *loops, const struct stmt *loop, int group, s
 	if (loop->count && rest)
 		block_add(loops, body, behind);
 	join_parts(loops, loop, part, group, body);
-	for (int s = 0; s < loop->sum_count; s++) {
+	FOR (s, loop->sum_count) {
 		struct stmt *store = stmt_new(loops, STMT_STORE);
 		store->cell = array[s];
 		store->at = z;
 		store->value = cell_load(loops, part[0][s], NULL);
 		block_add(loops, body, store);
 	}
-	for (int s = 0; s < loop->sum_count; s++)
+	FOR (s, loop->sum_count)
 		block_add(loops, out,
 		        set_new(loops, loop->sums[s], part_of_array(loops, loop->reduce[s], array[s], 0, groups, 1),
 		                true));
@@ -479,7 +479,7 @@ static bool has_store(const struct block *block) { return block_visit(block, is_
  */
 static bool stores_in_serial(const struct block *block)
 {
-	for (size_t i = 0; i < block->count; i++)
+	FOR (i, block->count)
 		if (block->at[i]->kind == STMT_FOR && block->at[i]->role == ROLE_SERIAL
 		        && has_store(&block->at[i]->body))
 			return true;
@@ -490,7 +490,7 @@ static bool stores_in_serial(const struct block *block)
 static double judge_terms(const struct loops *loops, const struct block *block)
 {
 	double cost = 0;
-	for (size_t i = 0; i < block->count; i++) {
+	FOR (i, block->count) {
 		const struct stmt *stmt = block->at[i];
 		if (stmt->kind == STMT_FOR && stmt->role == ROLE_LANES) {
 			/* the sums themselves begin at the loop */
@@ -526,7 +526,7 @@ static int group_beside(const struct target *target, int64_t extent)
 static void expand_sums(struct loops *loops, struct block *block, int group)
 {
 	struct block old = block_take(block);
-	for (size_t i = 0; i < old.count; i++) {
+	FOR_ALL (i, old) {
 		struct stmt *stmt = old.at[i];
 		expand_sums(loops, &stmt->body, group);
 		expand_sums(loops, &stmt->other, group);
@@ -728,7 +728,7 @@ static void rows_in_squares(struct loops *loops, struct stmt *rows)
 {
 	struct block old = rows->body;
 	memset(&rows->body, 0, sizeof rows->body);
-	for (size_t i = 0; i < old.count; i++)
+	FOR_ALL (i, old)
 		if (terms_in_squares(loops, rows, old.at[i], &rows->body))
 			rows->role = ROLE_SERIAL;
 		else
@@ -745,7 +745,7 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 	int var = loop[k]->var;
 	bool again = main && may_run_twice(loops, body);
 	struct block out = { 0 }, *inner = &out, crossed = { 0 };
-	for (int n = 0; n < count; n++) {
+	FOR (n, count) {
 		if (n == k)
 			continue;
 		if (!crossed.count && crosses(body, var, loop[n]->var)) {
@@ -856,7 +856,7 @@ static void vectorise_nest(struct loops *loops, struct stmt *nest, struct block 
 	if (nest->together && count == 1 && loops->target->lanes > 1 && in_squares(loops, nest, out))
 		return;
 	if (loops->target->lanes > 1 && !has(body, ROLE_MAP))
-		for (int k = 0; k < count; k++) {
+		FOR (k, count) {
 			if (loop[k]->together && count == 1 && stores_in_serial(body))
 				continue;
 			double cost = makes_squares(loops, loop, count, k, body)
@@ -883,7 +883,7 @@ static void vectorise_nest(struct loops *loops, struct stmt *nest, struct block 
 static void vectorise_block(struct loops *loops, struct block *block)
 {
 	struct block old = block_take(block);
-	for (size_t i = 0; i < old.count; i++) {
+	FOR_ALL (i, old) {
 		struct stmt *stmt = old.at[i];
 		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP) {
 			vectorise_nest(loops, stmt, block);
@@ -906,7 +906,7 @@ static void vectorise_block(struct loops *loops, struct block *block)
 
 void loops_vectorise(struct loops *loops)
 {
-	for (size_t c = 0; c < loops->cells.count; c++)
+	FOR_ALL (c, loops->cells)
 		loops->cells.at[c]->loaded = cell_is_loaded(&loops->body, loops->cells.at[c]);
 	vectorise_block(loops, &loops->body);
 }

@@ -82,7 +82,7 @@ struct block block_take(struct block *block)
 }
 void block_add_all(struct loops *loops, struct block *block, const struct block *more)
 {
-	for (size_t i = 0; i < more->count; i++)
+	FOR (i, more->count)
 		block_add(loops, block, more->at[i]);
 }
 
@@ -105,7 +105,7 @@ void copying_put(struct copying *c, int var, const struct index *index)
 
 static struct cell *copy_cell(const struct copying *c, struct cell *cell)
 {
-	for (size_t i = 0; i < c->old_cells.count; i++)
+	FOR_ALL (i, c->old_cells)
 		if (c->old_cells.at[i] == cell)
 			return c->new_cells.at[i];
 	return cell;
@@ -154,7 +154,7 @@ struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
 	*copy = *stmt;
 	if (stmt->ranges) {
 		struct range *ranges = arena_new_array(arena, struct range, (size_t)stmt->range_count);
-		for (int i = 0; i < stmt->range_count; i++)
+		FOR (i, stmt->range_count)
 			ranges[i] = (struct range){ copy_index(c, stmt->ranges[i].at), stmt->ranges[i].from,
 				stmt->ranges[i].to };
 		copy->ranges = ranges;
@@ -172,7 +172,7 @@ struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
 	if (stmt->value)
 		copy->value = copy_expr(c, stmt->value);
 	if (stmt->lane >= 0 && c->with[stmt->lane]) /* the lanes follow their variable */
-		for (int i = 0; i < c->with[stmt->lane]->count; i++)
+		FOR (i, c->with[stmt->lane]->count)
 			if (c->with[stmt->lane]->terms[i].atom->kind == ATOM_VAR)
 				copy->lane = c->with[stmt->lane]->terms[i].atom->var;
 	if (stmt->kind == STMT_ARRAY || stmt->kind == STMT_JOIN || (stmt->kind == STMT_SET && stmt->declare))
@@ -181,7 +181,7 @@ struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
 		copy->cell = copy_cell(c, stmt->cell);
 	if (stmt->from)
 		copy->from = copy_cell(c, stmt->from);
-	for (int i = 0; i < stmt->sum_count; i++)
+	FOR (i, stmt->sum_count)
 		copy->sums[i] = begin_cell(c, stmt->sums[i]);
 	memset(&copy->body, 0, sizeof copy->body);
 	memset(&copy->other, 0, sizeof copy->other);
@@ -194,7 +194,7 @@ struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
 static const struct block *decided(struct copying *c, const struct stmt *stmt)
 {
 	bool all = true;
-	for (int r = 0; r < stmt->range_count; r++) {
+	FOR (r, stmt->range_count) {
 		int64_t low, high;
 		index_range(copy_index(c, stmt->ranges[r].at), &low, &high);
 		if (high < stmt->ranges[r].from || low >= stmt->ranges[r].to)
@@ -206,7 +206,7 @@ static const struct block *decided(struct copying *c, const struct stmt *stmt)
 
 void copy_block(struct copying *c, const struct block *block, struct block *out)
 {
-	for (size_t i = 0; i < block->count; i++) {
+	FOR (i, block->count) {
 		const struct block *runs = block->at[i]->kind == STMT_IF ? decided(c, block->at[i]) : NULL;
 		if (runs)
 			copy_block(c, runs, out);
@@ -224,7 +224,7 @@ struct walking {
 
 static bool walk(const struct walking *w, const struct block *block, double rounds)
 {
-	for (size_t i = 0; i < block->count; i++) {
+	FOR (i, block->count) {
 		struct stmt *stmt = block->at[i];
 		enum visit says = w->visit ? w->visit(w->user, stmt) : VISIT_PARTS;
 		if (w->leaf && (stmt->kind == STMT_SET || stmt->kind == STMT_STORE || stmt->kind == STMT_JOIN))
@@ -249,7 +249,7 @@ void block_leaves(const struct block *block, void (*visit)(void *, struct stmt *
 
 void block_each(struct block *block, void (*visit)(void *, struct block *), void *user)
 {
-	for (size_t i = 0; i < block->count; i++) {
+	FOR (i, block->count) {
 		block_each(&block->at[i]->body, visit, user);
 		block_each(&block->at[i]->other, visit, user);
 	}
@@ -264,7 +264,7 @@ static void drop(void *user, struct block *block)
 {
 	const struct dropping *d = user;
 	size_t kept = 0;
-	for (size_t i = 0; i < block->count; i++)
+	FOR (i, block->count)
 		if (!d->goes(d->user, block->at[i]))
 			block->at[kept++] = block->at[i];
 	block->count = kept;
@@ -282,7 +282,7 @@ struct looking {
 static enum visit see_indices(void *user, const struct expr *expr)
 {
 	const struct looking *l = user;
-	for (int i = 0; i < expr_index_count(expr); i++)
+	FOR (i, expr_index_count(expr))
 		l->visit(l->user, expr_index_at(expr, i), expr->kind == EXPR_LOAD);
 	return VISIT_PARTS;
 }
@@ -295,7 +295,7 @@ static void see_index(struct looking *l, const struct index *index, bool address
 
 static enum visit see_stmt(void *user, struct stmt *stmt)
 {
-	for (int i = 0; i < stmt->range_count; i++)
+	FOR (i, stmt->range_count)
 		see_index(user, stmt->ranges[i].at, false);
 	if (stmt->first)
 		see_index(user, stmt->first, false);
@@ -381,7 +381,7 @@ const struct expr *reduce_step(
 	        d->products && term->kind == EXPR_SCALAR && term->opcode == SCALAR_mul && term->type == DTYPE_F32;
 	for (int low = 0; products && d->pairs; low++) {
 		const struct expr *of[2];
-		for (int i = 0; i < 2; i++)
+		FOR (i, 2)
 			of[i] = half_of(arena, term->arg[i], d->factors, low != loops->target->lanes_are_threads);
 		sum = expr_scalar(arena, SCALAR_fma, of[0], of[1], sum);
 		if (low)

@@ -7,7 +7,7 @@ void building_blocks(struct loops *loops, const int *order, int count, const int
 {
 	const struct index *at[MAX_RANK];
 	int64_t blocks = 1;
-	for (int n = 0; n < count; n++)
+	FOR (n, count)
 		blocks *= extents[n];
 	struct stmt *loop = for_new(loops, var_new(loops, "b", blocks), blocks, ROLE_BLOCKS);
 	loops->blocks = blocks;
@@ -15,9 +15,9 @@ void building_blocks(struct loops *loops, const int *order, int count, const int
 	loops->blocks_of = loops->tile = of;
 	block_add(loops, &loops->body, loop);
 	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), count, extents, at);
-	for (int v = 0; v < MAX_RANK; v++)
+	FOR (v, MAX_RANK)
 		with[v] = index_constant(loops->arena, 0);
-	for (int n = 0; n < count; n++)
+	FOR (n, count)
 		with[order[n]] = building_named(loops, order[n], at[n], &loop->body);
 }
 

@@ -114,7 +114,7 @@ static struct tensor **scanned(struct scan *scan, struct tensor **state, struct 
 	FOR (k, scan->outs)
 		part[k] = arena_new_array(h->arena, struct tensor *, parts);
 	memcpy(now, state, (size_t)scan->states * sizeof *now);
-	for (int64_t t = 0; t < (scan->rounds ? scan->rounds : 1); t++) {
+	FOR (t, (scan->rounds ? scan->rounds : 1)) {
 		FOR (i, scan->ins) {
 			now[scan->states + i] = scan->rounds
 			        ? element(h, from[i], scan->in_axis[i], scan->in_back[i] ? scan->rounds - 1 - t : t)

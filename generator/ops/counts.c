@@ -156,7 +156,7 @@ static const struct counted *row_of(const struct op *op)
 /* Inference refuses the node. */
 static bool lacks_inputs(const struct node *node, int least)
 {
-	for (int i = 0; i < (least == ANY ? node->ins : least); i++)
+	FOR (i, (least == ANY ? node->ins : least))
 		if (!node_in(node, i))
 			return true;
 	return false;

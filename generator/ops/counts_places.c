@@ -65,7 +65,7 @@ void come_gather_nd(struct node *node)
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	if (at->rank < 1 || at->dims[at->rank - 1].count)
 		counts_refuse(node, at);
-	for (int d = 0; d < (int)attribute_int(node, "batch_dims"); d++)
+	FOR (d, (int)attribute_int(node, "batch_dims"))
 		if (x->dims[d].count != at->dims[d].count)
 			counts_refuse_first(node);
 	counts_put_zeros(node, 1);

@@ -254,7 +254,7 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 	FOR (d, x->rank - 1) {
 		if (!any_axis && d != node_axis(node, axis, x->rank))
 			continue;
-		for (int64_t odd = 0; odd < 2; odd++) { /* of half a spectrum the length is one of two */
+		FOR (odd, 2) { /* of half a spectrum the length is one of two */
 			bool one_sided = attribute_int(node, "onesided"), inverse = attribute_int(node, "inverse"),
 			     half = one_sided && !inverse;
 			int64_t own = one_sided && inverse ? 2 * (x->extents[d] - 1) : x->extents[d];

@@ -122,7 +122,7 @@ void define_asked(struct definer *definer)
 	const struct node *node = definer->node;
 	const struct expr *right = I(1);
 	const char *what = attribute_string(node, "what"), *numbers = "";
-	for (int64_t i = 0; i < definer_elements(definer, 2); i++) {
+	FOR (i, definer_elements(definer, 2)) {
 		int64_t number;
 		if (!definer_number(definer, ELEMENT(2, i), &number) || i >= definer_elements(definer, 1))
 			node_invalid(node, "what is asked for is no constant, or longer than the operand");

@@ -678,7 +678,7 @@ static void define_recurrent(struct definer *definer, const struct recurrence *k
 		struct definition *input = input_part(&u, direction, 0, loops ? 1 : u.steps);
 		struct state hidden = { u.initial_h, true, direction }, cell = { u.initial_c, true, direction };
 		u.h[direction] = arena_new_array(definer->arena, struct definition *, (size_t)u.steps);
-		for (int64_t s = 0; s < (loops ? 1 : u.steps); s++) {
+		FOR (s, (loops ? 1 : u.steps)) {
 			take_step(&u, direction, s, input, &hidden, &cell);
 			u.h[direction][s] = hidden.of;
 		}

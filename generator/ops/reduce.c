@@ -276,7 +276,7 @@ static const struct expr *is_set(struct definer *definer, const struct sets *s, 
 	int rank = s->x->rank;
 	FOR (d, rank) {
 		const struct expr *named = I(0);
-		for (int64_t i = 0; i < definer_elements(definer, 1); i++)
+		FOR (i, definer_elements(definer, 1))
 			FOR (from, 2)
 				named = I_OR(named, I_IS(ELEMENT(1, i), d - from * rank));
 		if (!(s->ones >> d & 1))
@@ -315,7 +315,7 @@ static void reduce_at_run_time(struct definer *definer)
 		right = I_OR(right, these);
 		if (++results > RESULTS_MOST)
 			break;
-		for (int d = 0; d < rank; d++)
+		FOR (d, rank)
 			reduced[d] = (s.at[i] ? s.at[i] : s.ones) >> d & 1; /* some are: a sum of one -0 is 0 */
 		struct result result = without(definer, reduced, definer_name(definer, "reduced"));
 		one = result.of ? LOAD(result.of, at) : result.body;

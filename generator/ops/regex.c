@@ -32,13 +32,13 @@ static void set_add(unsigned char *set, unsigned from, unsigned to)
 
 static void set_invert(unsigned char *set)
 {
-	for (size_t i = 0; i < POINTS / 8; i++)
+	FOR (i, POINTS / 8)
 		set[i] = (unsigned char)~set[i];
 }
 
 static void set_join(unsigned char *set, const unsigned char *other, bool inverted)
 {
-	for (size_t i = 0; i < POINTS / 8; i++)
+	FOR (i, POINTS / 8)
 		set[i] |= inverted ? (unsigned char)~other[i] : other[i];
 }
 

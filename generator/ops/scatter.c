@@ -355,7 +355,7 @@ void define_max_unpool(struct definer *definer)
 	int rank = definer_shape(definer, 0, extents, NULL);
 	unpooled(definer->node, dims);
 	const struct expr *right = I(1);
-	for (int64_t d = 0; d < definer_elements(definer, 2); d++) /* where it comes at run time: as declared */
+	FOR (d, definer_elements(definer, 2)) /* where it comes at run time: as declared */
 		right = I_AND(right, I_IS(ELEMENT(2, d), extents[d]));
 	REQUIRE(right, "an output_shape as declared, %s, is right", definer_shape_text(definer, rank, extents));
 	FOR (d, rank) {

@@ -104,7 +104,7 @@ static struct value describe(struct arena *arena, const struct tensor *tensor)
 static struct value tensors_of(struct arena *arena, int count, int there, struct tensor *const *at)
 {
 	struct value list = value_list(arena);
-	for (int i = 0; i < (count == ANY ? there : count); i++)
+	FOR (i, (count == ANY ? there : count))
 		value_list_add(list, describe(arena, i < there ? at[i] : NULL));
 	return list;
 }
@@ -258,7 +258,7 @@ static struct value tens(struct template_call *call)
 		uint32_t ten[LIMBS] = { 0 };
 		int first = 32 * LIMBS - 1, whole = power < 0 ? first : 0;
 		ten[whole / 32] = 1u << whole % 32;
-		for (int i = 0; i < (power < 0 ? -power : power); i++) {
+		FOR (i, (power < 0 ? -power : power)) {
 			uint64_t left = 0;
 			FOR (k, LIMBS) {
 				uint32_t *limb = &ten[power < 0 ? LIMBS - 1 - k : k];

@@ -106,7 +106,7 @@ static const struct tensor *of_caller(const struct graph *graph, size_t i)
 static bool symbol_comes_before(const struct graph *graph, const char *symbol, size_t tensor, int axis)
 {
 	for (size_t i = 0; i <= tensor; i++)
-		for (int d = 0; d < (i < tensor ? of_caller(graph, i)->rank : axis); d++)
+		FOR (d, (i < tensor ? of_caller(graph, i)->rank : axis))
 			if (of_caller(graph, i)->dims[d].symbol == symbol)
 				return true;
 	return false;
@@ -115,7 +115,7 @@ static bool symbol_comes_before(const struct graph *graph, const char *symbol, s
 void graph_dims(struct graph *graph, struct choices *choices)
 {
 	FOR (i, graph->inputs.count + graph->outputs.count)
-		for (int axis = 0; axis < of_caller(graph, i)->rank; axis++) {
+		FOR (axis, of_caller(graph, i)->rank) {
 			const struct tensor *tensor = of_caller(graph, i);
 			const struct dim *dim = &tensor->dims[axis];
 			bool is_output =

@@ -135,7 +135,7 @@ void pass_maps(struct graph *graph)
 			continue;
 		struct list *list = list_made(graph, 2, false);
 		const char *count = name_is(graph->build->names, arena_printf(arena, "%s_count", map->name));
-		for (size_t k = 0; k < 2; k++) {
+		FOR (k, 2) {
 			list->at[k] = tensor_named(
 			        graph, arena_printf(arena, "%s_%s", map->name, k ? "values" : "keys"), 0, false);
 			list->at[k]->type = k ? map->type : map->keys->type;

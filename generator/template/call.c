@@ -47,7 +47,7 @@ struct value call_builtin(struct renderer *r, const struct builtin *builtin, str
 		struct value value = { 0 };
 		if (bound < given)
 			value = self.kind == VALUE_ABSENT ? at[bound] : bound ? at[bound - 1] : self;
-		for (size_t i = 0; i < named_count; i++)
+		FOR (i, named_count)
 			if (named[i].name.count == length && !memcmp(named[i].name.bytes, name, length)) {
 				if (bound < given)
 					render_fail(r, "%s %s: argument %.*s is given twice", what, builtin->name,
@@ -137,7 +137,7 @@ static void spread(struct renderer *r, struct bundle *bundle, const struct argum
 		memcpy(at, bundle->at, bundle->count * sizeof *at);
 		bundle->at = at;
 	}
-	for (size_t i = 0; i < more; i++)
+	FOR (i, more)
 		bundle->at[bundle->count++] = splat.list->at[i];
 	if (bundle->named_count + more_named > FEW - 1) {
 		struct argument *named =
@@ -145,11 +145,11 @@ static void spread(struct renderer *r, struct bundle *bundle, const struct argum
 		memcpy(named, bundle->named, bundle->named_count * sizeof *named);
 		bundle->named = named;
 	}
-	for (size_t i = 0; i < more_named; i++) {
+	FOR (i, more_named) {
 		struct value key = keywords.dict->at[i].key;
 		if (key.kind != VALUE_STRING)
 			render_fail(r, "keywords are strings, not %s", value_a(key));
-		for (size_t k = 0; k < bundle->named_count; k++)
+		FOR (k, bundle->named_count)
 			if (value_identical(bundle->named[k].name, key))
 				render_fail(r, "the keyword argument %.*s is given twice", (int)key.count, key.bytes);
 		bundle->named[bundle->named_count++] = (struct argument){ key, keywords.dict->at[i].value };
@@ -167,9 +167,9 @@ static void evaluate_arguments(struct renderer *r, struct bundle *bundle, const 
 		bundle->at = arena_new_array(r->arena, struct value, arguments->list.count);
 	if (arguments->keywords.count > FEW - 1)
 		bundle->named = arena_new_array(r->arena, struct argument, arguments->keywords.count + 1);
-	for (size_t i = 0; i < arguments->list.count; i++)
+	FOR_ALL (i, arguments->list)
 		bundle->at[bundle->count++] = evaluate(r, arguments->list.at[i]);
-	for (size_t i = 0; i < arguments->keywords.count; i++)
+	FOR_ALL (i, arguments->keywords)
 		bundle->named[bundle->named_count++] = (struct argument){ arguments->keywords.at[i].key,
 			evaluate(r, arguments->keywords.at[i].value) };
 	if (arguments->splat || arguments->keyword_splat)

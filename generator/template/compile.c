@@ -23,7 +23,7 @@ static NORETURN void unknown(struct environment *environment, struct template *t
 	bool filter = node->kind == NODE_FILTER;
 	const struct dict *dict = filter ? environment->filters : environment->tests;
 	struct nearest nearest = { .name = node->name, .length = strlen(node->name) };
-	for (size_t i = 0; i < dict->count; i++)
+	FOR (i, dict->count)
 		nearest_try(&nearest, dict->at[i].key.bytes, dict->at[i].key.count);
 	const char *what = filter ? "filter" : "test",
 	           *message = nearest.best
@@ -54,7 +54,7 @@ static void link_node(struct environment *environment, struct template *template
 	if (!node->arguments)
 		return;
 	link_nodes(environment, template, &node->arguments->list, inside);
-	for (size_t i = 0; i < node->arguments->keywords.count; i++)
+	FOR_ALL (i, node->arguments->keywords)
 		link_node(environment, template, node->arguments->keywords.at[i].value, inside);
 	link_node(environment, template, node->arguments->splat, inside);
 	link_node(environment, template, node->arguments->keyword_splat, inside);
@@ -63,7 +63,7 @@ static void link_node(struct environment *environment, struct template *template
 static void link_nodes(
         struct environment *environment, struct template *template, const struct nodes *nodes, bool guarded)
 {
-	for (size_t i = 0; i < nodes->count; i++)
+	FOR (i, nodes->count)
 		link_node(environment, template, nodes->at[i], guarded);
 }
 
@@ -95,7 +95,7 @@ struct template *template_get(struct environment *environment, const char *name)
 {
 	struct mapped source = { 0 };
 	name = name_is(environment->build->names, name);
-	for (size_t i = 0; i < environment->templates.count; i++)
+	FOR_ALL (i, environment->templates)
 		if (environment->templates.at[i]->name == name)
 			return environment->templates.at[i];
 	if (!environment->load || !environment->load(environment->user, environment->build, name, &source))
@@ -119,7 +119,7 @@ void template_compile(struct environment *environment, const char *name)
 static void check_delimiters(struct build *build, const struct template_settings *settings)
 {
 	const char *const begins[] = { settings->block_start, settings->variable_start, settings->comment_start };
-	for (size_t i = 0; i < COUNT(begins); i++)
+	FOR (i, COUNT(begins))
 		if (!strcmp(begins[i], begins[(i + 1) % COUNT(begins)]))
 			fail(build, EXIT_USAGE, NULL,
 			        "blocks, variables and comments begin differently; '%s' stands for two of them",
@@ -139,7 +139,7 @@ static void defaults(struct template_settings *settings)
 		{ &settings->comment_end, "#}" },
 		{ &settings->newline, "\n" },
 	};
-	for (size_t i = 0; i < COUNT(strings); i++)
+	FOR (i, COUNT(strings))
 		if (!*strings[i].string || !**strings[i].string)
 			*strings[i].string = strings[i].other;
 	if (settings->line_statement && !*settings->line_statement)

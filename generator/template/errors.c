@@ -6,7 +6,7 @@ void template_folder(const struct template *template, uint32_t position, size_t 
 {
 	size_t at = position < template->length ? position : template->length, start = 0;
 	*line = 1;
-	for (size_t i = 0; i < at; i++)
+	FOR (i, at)
 		if (template->source[i] == '\n') {
 			++*line;
 			start = i + 1;

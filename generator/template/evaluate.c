@@ -9,7 +9,7 @@ static bool macro_attribute(struct renderer *r, const struct node *macro, const 
 		const char *name;
 		uint8_t flag;
 	} flags[] = { { "caller", FLAG_CALLER }, { "catch_kwargs", FLAG_KWARGS }, { "catch_varargs", FLAG_VARARGS } };
-	for (size_t i = 0; i < COUNT(flags); i++)
+	FOR (i, COUNT(flags))
 		if (!strcmp(name, flags[i].name)) {
 			*out = value_bool(macro->flags & flags[i].flag);
 			return true;
@@ -21,7 +21,7 @@ static bool macro_attribute(struct renderer *r, const struct node *macro, const 
 	if (strcmp(name, "arguments"))
 		return false;
 	struct list *list = list_new(r->arena, macro->list.count);
-	for (size_t i = 0; i < macro->list.count; i++)
+	FOR_ALL (i, macro->list)
 		list_add(list, value_string(macro->list.at[i]->name));
 	*out = value_tuple(r->arena, list->at, list->count);
 	return true;
@@ -52,7 +52,7 @@ static bool attribute(struct renderer *r, struct value of, const char *name, siz
 		return true;
 	}
 	if (of.kind == VALUE_RANGE)
-		for (int i = 0; i < 3; i++)
+		FOR (i, 3)
 			if (!strcmp(name, i == 0 ? "start" : i == 1 ? "stop" : "step")) {
 				*out = value_int(i == 0 ? of.range->start : i == 1 ? of.range->stop : of.range->step);
 				return true;
@@ -218,7 +218,7 @@ struct value value_slice(struct renderer *r, struct value of, struct value from,
 		return (struct value){ .kind = of.kind, .list = list };
 	size_t mark;
 	capture_begin(r, &mark);
-	for (size_t i = 0; i < list->count; i++)
+	FOR (i, list->count)
 		print_value(r, list->at[i], r->out);
 	return capture_end(r, mark);
 }
@@ -321,11 +321,11 @@ static struct value concat(struct renderer *r, const struct node *node)
 	        *parts = node->list.count <= COUNT(few) ? few
 	                                                : arena_new_array(r->arena, struct value, node->list.count);
 	size_t mark;
-	for (size_t i = 0; i < node->list.count; i++)
+	FOR_ALL (i, node->list)
 		parts[i] = evaluate(r, node->list.at[i]);
 	r->place = node;
 	capture_begin(r, &mark);
-	for (size_t i = 0; i < node->list.count; i++)
+	FOR_ALL (i, node->list)
 		print_value(r, parts[i], r->out);
 	return capture_end(r, mark);
 }
@@ -333,7 +333,7 @@ static struct value concat(struct renderer *r, const struct node *node)
 static struct value make_list(struct renderer *r, const struct node *node)
 {
 	struct list *list = list_new(r->arena, node->list.count);
-	for (size_t i = 0; i < node->list.count; i++)
+	FOR_ALL (i, node->list)
 		list_add(list, evaluate(r, node->list.at[i]));
 	return (struct value){ .kind = node->kind == NODE_LIST ? VALUE_LIST : VALUE_TUPLE, .list = list };
 }
@@ -355,7 +355,7 @@ static struct value get_item(struct renderer *r, const struct node *node)
 	if (node->b->kind == NODE_SLICE) {
 		const struct node *parts[] = { node->b->a, node->b->b, node->b->c };
 		struct value values[3];
-		for (int i = 0; i < 3; i++)
+		FOR (i, 3)
 			values[i] = parts[i] ? evaluate(r, parts[i]) : value_none();
 		r->place = node;
 		return value_slice(r, of, values[0], values[1], values[2]);

@@ -182,7 +182,7 @@ struct node *parse_primary(struct parser *parser, bool with_members)
 	switch (token->kind) {
 	case TOKEN_NAME:
 		token_next(parser);
-		for (size_t i = 0; i < COUNT(words); i++)
+		FOR (i, COUNT(words))
 			if (!strcmp(token->name, words[i].word))
 				return constant(parser, token, words[i].value);
 		if (!with_members || parser->at->kind != TOKEN_DOT)
@@ -262,7 +262,7 @@ static struct arguments *parse_arguments(struct parser *parser, struct node *par
 			token_next(parser);
 			ordered = !arguments->keyword_splat;
 			child = parse_expression(parser, true);
-			for (size_t i = 0; i < arguments->keywords.count; i++)
+			FOR_ALL (i, arguments->keywords)
 				if (arguments->keywords.at[i].name == name->name)
 					parse_fail(parser, name->position, "the keyword argument %s is given twice",
 					        name->name);
@@ -479,7 +479,7 @@ static int comparison(struct parser *parser)
 		{ TOKEN_GT, COMPARE_GT },
 		{ TOKEN_GE, COMPARE_GE },
 	};
-	for (size_t i = 0; i < COUNT(signs); i++)
+	FOR (i, COUNT(signs))
 		if (token_skip(parser, signs[i].token))
 			return signs[i].compare;
 	if (token_skip_word(parser, "in"))

@@ -51,7 +51,7 @@ FILTER(reverse)
 	if (call->at[0].kind == VALUE_UNDEFINED)
 		undefined_use(r, call->at[0]);
 	struct list *list = list_of(r, call->at[0]);
-	for (size_t i = 0; i < list->count / 2; i++) {
+	FOR (i, list->count / 2) {
 		struct value swap = list->at[i];
 		list->at[i] = list->at[list->count - 1 - i];
 		list->at[list->count - 1 - i] = swap;
@@ -68,7 +68,7 @@ FILTER(items)
 		call_fail(call, "items: a dict is expected, not %s", value_a(call->at[0]));
 	const struct dict *dict = call->at[0].dict;
 	struct list *list = list_new(call->arena, dict->count);
-	for (size_t i = 0; i < dict->count; i++)
+	FOR (i, dict->count)
 		list_add(list, value_tuple(call->arena, (struct value[]){ dict->at[i].key, dict->at[i].value }, 2));
 	return list_value(list, VIEW_LAZY);
 }
@@ -105,10 +105,10 @@ FILTER(slice)
 	struct list *all = list_of(r, call->at[0]), *out = list_new(call->arena, 0);
 	size_t at = 0, each = slices > 0 ? all->count / (size_t)slices : 0,
 	       extra = slices > 0 ? all->count % (size_t)slices : 0;
-	for (int64_t i = 0; i < slices; i++) {
+	FOR (i, slices) {
 		size_t count = each + ((size_t)i < extra);
 		struct list *part = list_new(call->arena, 0);
-		for (size_t k = 0; k < count; k++)
+		FOR (k, count)
 			list_add(part, all->at[at++]);
 		if (given(call, 2) && (size_t)i >= extra)
 			list_add(part, call->at[2]);
@@ -143,7 +143,7 @@ static void merge_sort(
 	size_t half = count / 2, i = 0, j = half;
 	merge_sort(r, keys, at, spare, half, reverse);
 	merge_sort(r, keys, at + half, spare, count - half, reverse);
-	for (size_t n = 0; n < count; n++) {
+	FOR (n, count) {
 		bool second = j < count
 		        && (i == half
 		                || (reverse ? value_less(r, keys[at[i]], keys[at[j]], "<", false)
@@ -159,10 +159,10 @@ void list_sort_by(struct renderer *r, struct list *list, struct list *keys, bool
 	uint32_t *order = arena_new_array(r->arena, uint32_t, count),
 	         *spare = arena_new_array(r->arena, uint32_t, count);
 	struct value *sorted = arena_new_array(r->arena, struct value, count);
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		order[i] = (uint32_t)i;
 	merge_sort(r, keys->at, order, spare, count, reverse);
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		sorted[i] = list->at[order[i]];
 	if (count)
 		memcpy(list->at, sorted, count * sizeof *sorted);
@@ -173,7 +173,7 @@ static struct list *sort_keys(
         struct template_call *call, const struct list *list, struct value path, bool case_sensitive)
 {
 	struct list *keys = list_new(call->arena, list->count);
-	for (size_t i = 0; i < list->count; i++) {
+	FOR (i, list->count) {
 		if (path.kind != VALUE_STRING || !memchr(path.bytes, ',', path.count)) {
 			list_add(keys, folded(call, value_path(call->renderer, list->at[i], path), case_sensitive));
 			continue;
@@ -211,7 +211,7 @@ FILTER(dictsort)
 	if (strcmp(by, "key") && strcmp(by, "value"))
 		call_fail(call, "dictsort: by key or by value");
 	struct list *list = list_new(call->arena, dict->count), *keys = list_new(call->arena, dict->count);
-	for (size_t i = 0; i < dict->count; i++) {
+	FOR (i, dict->count) {
 		list_add(list, value_tuple(call->arena, (struct value[]){ dict->at[i].key, dict->at[i].value }, 2));
 		list_add(keys, folded(call, *by == 'k' ? dict->at[i].key : dict->at[i].value, case_sensitive));
 	}
@@ -266,7 +266,7 @@ FILTER(groupby)
 	struct list *plain = list_new(call->arena, list->count), *order = list_new(call->arena, list->count),
 	            *group = NULL;
 	bool case_sensitive = call_bool(call, 3, false);
-	for (size_t i = 0; i < list->count; i++) {
+	FOR (i, list->count) {
 		struct value key = value_path(r, list->at[i], call->at[1]);
 		if (key.kind == VALUE_UNDEFINED && given(call, 2))
 			key = call->at[2];
@@ -276,7 +276,7 @@ FILTER(groupby)
 	}
 	list_sort_by(r, order, keys, false);
 	struct value last = { 0 };
-	for (size_t n = 0; n < order->count; n++) {
+	FOR (n, order->count) {
 		size_t i = (size_t)order->at[n].integer;
 		if (!group || !value_equal(r, keys->at[i], last)) {
 			group = list_new(call->arena, 0);

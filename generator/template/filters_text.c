@@ -78,7 +78,7 @@ FILTER(indent)
 	struct value whole = value_arithmetic(r, NODE_ADD, text, value_string("\n"));
 	struct list *lines = string_lines(call->arena, whole, false);
 	capture_begin(r, &mark);
-	for (size_t i = 0; i < lines->count; i++) {
+	FOR (i, lines->count) {
 		if (i)
 			text_addc(r->out, '\n');
 		if (i ? blank || lines->at[i].count : first)
@@ -96,7 +96,7 @@ FILTER(format)
 		return format_percent(
 		        call->renderer, text_of(call, 0), value_tuple(call->arena, call->at + 1, call->count - 1));
 	struct value names = value_dict(call->arena);
-	for (size_t i = 0; i < call->named_count; i++)
+	FOR (i, call->named_count)
 		dict_set(names.dict, call->named[i].name, value_hash_or_fail(call->renderer, call->named[i].name),
 		        call->named[i].value);
 	return format_percent(call->renderer, text_of(call, 0), names);
@@ -210,7 +210,7 @@ static bool read_float(struct template_call *call, struct value text, double *ou
 {
 	text = plain_digits(call->arena, text);
 	char *digits = arena_alloc(call->arena, text.count + 1), *end = digits;
-	for (size_t i = 0; i < text.count; i++) {
+	FOR_ALL (i, text) {
 		char c = text.bytes[i];
 		if (c == '_' && i && digit_at(text, i - 1) && digit_at(text, i + 1))
 			continue;
@@ -367,7 +367,7 @@ FILTER(cstring)
 	struct text *out = call->renderer->out;
 	capture_begin(call->renderer, &mark);
 	text_addc(out, '"');
-	for (size_t i = 0; i < text.count; i++) {
+	FOR_ALL (i, text) {
 		unsigned char c = (unsigned char)text.bytes[i];
 		if (c == '"' || c == '\\')
 			text_printf(out, "\\%c", c);

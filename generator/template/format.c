@@ -59,7 +59,7 @@ static size_t integer_digits(char *to, uint64_t value, unsigned base, bool capit
 	do
 		reversed[n++] = (capital ? "0123456789ABCDEF" : "0123456789abcdef")[value % base];
 	while (value /= base);
-	for (size_t i = 0; i < n; i++)
+	FOR (i, n)
 		to[i] = reversed[n - 1 - i];
 	return n;
 }
@@ -531,7 +531,7 @@ static struct value field_value(struct braces *b, const char *at, const char *en
 			braces_fail(b, "more values are wanted than are given");
 		value = call->at[number + 1];
 	} else
-		for (size_t i = 0; i < call->named_count; i++)
+		FOR (i, call->named_count)
 			if (call->named[i].name.count == (size_t)(at - name)
 			        && !memcmp(call->named[i].name.bytes, name, (size_t)(at - name)))
 				value = call->named[i].value;

@@ -26,7 +26,7 @@ static struct dict *make_dict(struct template_call *call)
 	struct renderer *r = call->renderer;
 	struct dict *dict = value_dict(call->arena).dict;
 	if (call->at[0].kind == VALUE_DICT)
-		for (size_t i = 0; i < call->at[0].dict->count; i++)
+		FOR (i, call->at[0].dict->count)
 			dict_set(dict, call->at[0].dict->at[i].key, call->at[0].dict->at[i].hash,
 			        call->at[0].dict->at[i].value);
 	else if (call->at[0].kind != VALUE_ABSENT) {
@@ -38,7 +38,7 @@ static struct dict *make_dict(struct template_call *call)
 			dict_set(dict, two->at[0], value_hash_or_fail(r, two->at[0]), two->at[1]);
 		}
 	}
-	for (size_t i = 0; i < call->named_count; i++)
+	FOR (i, call->named_count)
 		dict_set(dict, call->named[i].name, value_hash_or_fail(r, call->named[i].name), call->named[i].value);
 	return dict;
 }

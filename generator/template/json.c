@@ -36,7 +36,7 @@ static void new_line(struct json *json, int depth)
 	if (!json->pretty)
 		return;
 	text_addc(json->out, '\n');
-	for (int i = 0; i < depth; i++)
+	FOR (i, depth)
 		text_add(json->out, json->indent.bytes, json->indent.count);
 }
 
@@ -61,13 +61,13 @@ static void put_key(struct json *json, struct value key)
 static void put_dict(struct json *json, const struct dict *dict, int depth)
 {
 	struct list *keys = list_new(json->r->arena, dict->count), *order = list_new(json->r->arena, dict->count);
-	for (size_t i = 0; i < dict->count; i++) {
+	FOR (i, dict->count) {
 		list_add(keys, dict->at[i].key);
 		list_add(order, value_int((int64_t)i));
 	}
 	list_sort_by(json->r, order, keys, false);
 	text_addc(json->out, '{');
-	for (size_t i = 0; i < order->count; i++) {
+	FOR (i, order->count) {
 		const struct entry *entry = &dict->at[order->at[i].integer];
 		if (i)
 			text_adds(json->out, json->pretty ? "," : ", ");
@@ -101,7 +101,7 @@ static void put(struct json *json, struct value value, int depth)
 	case VALUE_TUPLE:
 		if (value.kind == VALUE_TUPLE || !value.view) {
 			text_addc(json->out, '[');
-			for (size_t i = 0; i < value.list->count; i++) {
+			FOR (i, value.list->count) {
 				if (i)
 					text_adds(json->out, json->pretty ? "," : ", ");
 				new_line(json, depth + 1);

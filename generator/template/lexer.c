@@ -135,7 +135,7 @@ static bool at_end_tag(
 static int hex_digits(const char *at, const char *end, int count, unsigned *point)
 {
 	*point = 0;
-	for (int i = 0; i < count; i++) {
+	FOR (i, count) {
 		if (at + i >= end)
 			return 0;
 		char c = at[i];
@@ -331,7 +331,7 @@ static const struct {
 static void lex_operator(struct lexer *lexer)
 {
 	const char *at = lexer->at;
-	for (size_t i = 0; i < COUNT(operators); i++) {
+	FOR (i, COUNT(operators)) {
 		if (!starts(lexer, at, operators[i].text))
 			continue;
 		char close = *at == '(' ? ')' : *at == '[' ? ']' : *at == '{' ? '}' : 0;
@@ -515,7 +515,7 @@ static void lex_text(struct lexer *lexer)
 			continue;
 		const char *from, *best_from = NULL, *after;
 		size_t best = RULES;
-		for (size_t i = 0; i < lexer->rule_count; i++)
+		FOR (i, lexer->rule_count)
 			if (rule_fits(lexer, i, p, low, &from) && (!best_from || from < best_from)) {
 				best = i;
 				best_from = from;
@@ -606,7 +606,7 @@ const char *token_kind_describe(enum token_kind kind)
 	};
 	if (names[kind])
 		return names[kind];
-	for (size_t i = 0; i < COUNT(operators); i++)
+	FOR (i, COUNT(operators))
 		if (operators[i].kind == kind)
 			return operators[i].text;
 	return "?";

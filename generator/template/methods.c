@@ -13,7 +13,7 @@ static struct value list_append(struct template_call *call)
 static struct value list_extend(struct template_call *call)
 {
 	struct list *more = list_of(call->renderer, call->at[1]);
-	for (size_t i = 0; i < more->count; i++)
+	FOR (i, more->count)
 		list_add(own_list(call), more->at[i]);
 	return value_none();
 }
@@ -73,7 +73,7 @@ static struct value list_remove(struct template_call *call)
 static struct value list_count(struct template_call *call)
 {
 	int64_t n = 0;
-	for (size_t i = 0; i < own_list(call)->count; i++)
+	FOR (i, own_list(call)->count)
 		n += value_identical(own_list(call)->at[i], call->at[1])
 		        || value_equal(call->renderer, own_list(call)->at[i], call->at[1]);
 	return value_int(n);
@@ -93,7 +93,7 @@ static struct value list_copy(struct template_call *call)
 static struct value list_reverse(struct template_call *call)
 {
 	struct list *list = own_list(call);
-	for (size_t i = 0; i < list->count / 2; i++) {
+	FOR (i, list->count / 2) {
 		struct value swap = list->at[i];
 		list->at[i] = list->at[list->count - 1 - i];
 		list->at[list->count - 1 - i] = swap;
@@ -112,7 +112,7 @@ static struct value dict_view(struct template_call *call, enum list_view view)
 {
 	const struct dict *dict = call->at[0].dict;
 	struct list *list = list_new(call->arena, dict->count);
-	for (size_t i = 0; i < dict->count; i++)
+	FOR (i, dict->count)
 		list_add(list,
 		        view == VIEW_KEYS ? dict->at[i].key
 		                : view == VIEW_VALUES
@@ -169,7 +169,7 @@ static struct value dict_update(struct template_call *call)
 	struct dict *dict = call->at[0].dict;
 	const struct value from = call->at[1];
 	if (from.kind == VALUE_DICT)
-		for (size_t i = 0; i < from.dict->count; i++)
+		FOR (i, from.dict->count)
 			dict_set(dict, from.dict->at[i].key, from.dict->at[i].hash, from.dict->at[i].value);
 	else if (from.kind != VALUE_ABSENT) {
 		struct iterator items = iterate(call->renderer, from);
@@ -180,7 +180,7 @@ static struct value dict_update(struct template_call *call)
 			dict_set(dict, two->at[0], value_hash_or_fail(call->renderer, two->at[0]), two->at[1]);
 		}
 	}
-	for (size_t i = 0; i < call->named_count; i++)
+	FOR (i, call->named_count)
 		dict_set(dict, call->named[i].name, value_hash_or_fail(call->renderer, call->named[i].name),
 		        call->named[i].value);
 	return value_none();
@@ -196,7 +196,7 @@ static struct value dict_clear(struct template_call *call)
 static struct value dict_copy(struct template_call *call)
 {
 	struct dict *copy = value_dict(call->arena).dict;
-	for (size_t i = 0; i < call->at[0].dict->count; i++)
+	FOR (i, call->at[0].dict->count)
 		dict_set(
 		        copy, call->at[0].dict->at[i].key, call->at[0].dict->at[i].hash, call->at[0].dict->at[i].value);
 	return dict_value(copy);

@@ -173,7 +173,7 @@ struct value super_value(struct renderer *r, size_t number, struct scope *outer)
 static bool self_get(struct template_call *call, void *user, const char *name, struct value *out)
 {
 	struct context *context = user;
-	for (size_t i = 0; i < context->uses.count; i++)
+	FOR_ALL (i, context->uses)
 		if (!strcmp(context->uses.at[i].block->name, name)) {
 			*out = block_value(call->renderer, context, i + 1, &context->root);
 			return true;
@@ -293,7 +293,7 @@ struct value object_cycler(struct renderer *r, const struct value *at, size_t co
 {
 	struct cycler *cycler = arena_new(r->arena, struct cycler);
 	cycler->items = list_new(r->arena, count);
-	for (size_t i = 0; i < count; i++)
+	FOR (i, count)
 		list_add(cycler->items, at[i]);
 	return value_object(r->arena, &class_cycler, cycler);
 }

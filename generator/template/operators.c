@@ -48,7 +48,7 @@ void undefined_fail(struct renderer *r, struct value value)
 		try_dict(&nearest, missing->owner.dict);
 	else if (!missing->owner.kind) {
 		for (struct scope *scope = r->scope; scope; scope = scope->outer)
-			for (size_t i = 0; i < scope->count; i++)
+			FOR (i, scope->count)
 				nearest_try(&nearest, scope->at[i].name, strlen(scope->at[i].name));
 		try_dict(&nearest, r->context->globals);
 		try_dict(&nearest, r->environment->globals);
@@ -360,9 +360,9 @@ static struct value join_two(struct renderer *r, struct value a, struct value b)
 		return value_string_of(bytes, (size_t)a.count + b.count);
 	}
 	struct list *list = list_new(r->arena, a.list->count + b.list->count);
-	for (size_t i = 0; i < a.list->count; i++)
+	FOR (i, a.list->count)
 		list_add(list, a.list->at[i]);
-	for (size_t i = 0; i < b.list->count; i++)
+	FOR (i, b.list->count)
 		list_add(list, b.list->at[i]);
 	return (struct value){ .kind = a.kind, .list = list };
 }

@@ -25,7 +25,7 @@ static void check_target(struct parser *parser, const struct node *node)
 		name_stored(parser, node->name);
 	bool constant = node->kind == NODE_CONST;
 	if (node->kind == NODE_TUPLE || node->kind == NODE_LIST) {
-		for (size_t i = 0; i < node->list.count; i++)
+		FOR_ALL (i, node->list)
 			check_target(parser, node->list.at[i]);
 		constant = node->kind == NODE_LIST;
 	} else if (node->kind != NODE_NAME && node->kind != NODE_MEMBER)
@@ -48,7 +48,7 @@ static struct node *parse_name(struct parser *parser)
 {
 	static const char *const constants[] = { "true", "false", "none", "True", "False", "None" };
 	struct token *token = token_expect(parser, TOKEN_NAME);
-	for (size_t i = 0; i < COUNT(constants); i++)
+	FOR (i, COUNT(constants))
 		if (!strcmp(token->name, constants[i]))
 			parse_fail(parser, token->position, "cannot assign to %s", token->name);
 	struct node *node = node_new(parser, NODE_NAME, token->position);
@@ -92,7 +92,7 @@ static struct node *parse_if(struct parser *parser, uint32_t position)
 static bool names_loop(const struct parser *parser, const struct node *target)
 {
 	bool names = target->kind == NODE_NAME && target->name == parser->environment->words.loop;
-	for (size_t i = 0; i < target->list.count; i++)
+	FOR_ALL (i, target->list)
 		names |= names_loop(parser, target->list.at[i]);
 	return names;
 }
@@ -149,7 +149,7 @@ static void parse_parameters(struct parser *parser, struct node *node)
 		if (node->list.count)
 			token_expect(parser, TOKEN_COMMA);
 		struct node *parameter = parse_name(parser);
-		for (size_t i = 0; i < node->list.count; i++)
+		FOR_ALL (i, node->list)
 			if (node->list.at[i]->name == parameter->name)
 				parse_fail(parser, parameter->position, "the parameter %s is named twice",
 				        parameter->name);
@@ -174,7 +174,7 @@ static void parse_macro_body(struct parser *parser, struct node *node, const cha
 	parse_block_to(parser, &node->body, end, tag);
 	parser->loops = loops;
 	parser->reads = reads.outer;
-	for (size_t i = 0; i < node->list.count; i++) {
+	FOR_ALL (i, node->list) {
 		uint8_t flag = special_flag(parser, node->list.at[i]->name);
 		if (flag & node->flags & FLAG_CALLER && i < node->list.count - node->other.count)
 			parse_fail(parser, node->list.at[i]->position,
@@ -304,7 +304,7 @@ static struct node *parse_named_block(struct parser *parser, uint32_t position)
 		node->flags |= FLAG_REQUIRED;
 	if (parser->at->kind == TOKEN_SUB)
 		parse_fail(parser, parser->at->position, "a block's name has no hyphens; use an underscore");
-	for (size_t i = 0; i < parser->template->blocks.count; i++)
+	FOR_ALL (i, parser->template->blocks)
 		if (parser->template->blocks.at[i]->name == node->name)
 			parse_fail(parser, position, "the block %s is defined twice", node->name);
 	push(parser->arena, &parser->template->blocks, node);
@@ -433,14 +433,14 @@ static NORETURN void unknown_tag(struct parser *parser, const struct token *toke
 		"endfilter", "endblock", "endwith", "endautoescape" };
 	struct nearest nearest = { .name = token->name, .length = strlen(token->name) };
 	char waiting[200] = "", near[100] = "";
-	for (size_t i = 0; i < COUNT(statements); i++)
+	FOR (i, COUNT(statements))
 		nearest_try(&nearest, statements[i].tag, strlen(statements[i].tag));
 	for (const char *const *end = parser->ends; end && *end; end++) {
 		nearest_try(&nearest, *end, strlen(*end));
 		strcat(strcat(waiting, waiting[0] ? " or " : ""), *end);
 	}
 	bool known = false;
-	for (size_t i = 0; i < COUNT(ends); i++)
+	FOR (i, COUNT(ends))
 		known |= !strcmp(ends[i], token->name);
 	if (nearest.best && !known)
 		strcat(strncat(strcpy(near, "; did you mean '"), nearest.best, nearest.best_length), "'?");
@@ -455,7 +455,7 @@ static struct node *parse_statement(struct parser *parser)
 	struct token *token = parser->at;
 	if (token->kind != TOKEN_NAME)
 		parse_fail(parser, token->position, "expected the name of a tag, got %s", token_describe(token));
-	for (size_t i = 0; i < COUNT(statements); i++)
+	FOR (i, COUNT(statements))
 		if (!strcmp(token->name, statements[i].tag)) {
 			token_next(parser);
 			return statements[i].parse(parser, token->position);

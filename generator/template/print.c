@@ -117,7 +117,7 @@ static struct around within(const struct renderer *r, const void *list)
 
 static void print_items(struct renderer *r, const struct list *list, struct text *out)
 {
-	for (size_t i = 0; i < list->count; i++) {
+	FOR (i, list->count) {
 		if (i)
 			text_adds(out, ", ");
 		print_repr(r, list->at[i], out);
@@ -154,7 +154,7 @@ static void print_dict(struct renderer *r, const struct dict *dict, struct text 
 	}
 	r->around = &own;
 	text_addc(out, '{');
-	for (size_t i = 0; i < dict->count; i++) {
+	FOR (i, dict->count) {
 		if (i)
 			text_adds(out, ", ");
 		print_repr(r, dict->at[i].key, out);

@@ -5,7 +5,7 @@
 /* ---- names ---- */
 void scope_set(struct renderer *r, struct scope *scope, const char *name, struct value value)
 {
-	for (size_t i = 0; i < scope->count; i++)
+	FOR (i, scope->count)
 		if (scope->at[i].name == name) {
 			scope->at[i].value = value;
 			scope->at[i].imported = false;
@@ -16,7 +16,7 @@ void scope_set(struct renderer *r, struct scope *scope, const char *name, struct
 
 static bool scope_has(const struct scope *scope, const char *name)
 {
-	for (size_t i = 0; i < scope->count; i++)
+	FOR (i, scope->count)
 		if (scope->at[i].name == name)
 			return true;
 	return false;
@@ -34,7 +34,7 @@ struct value name_value(struct renderer *r, const struct node *node)
 	const char *name = node->name;
 	const struct value *value;
 	for (const struct scope *scope = r->scope; scope; scope = scope->outer)
-		for (size_t i = 0; i < scope->count; i++)
+		FOR (i, scope->count)
 			if (scope->at[i].name == name)
 				return scope->at[i].value;
 	const struct words *words = &r->environment->words;
@@ -64,7 +64,7 @@ void assign(struct renderer *r, const struct node *target, struct value value)
 	}
 	struct iterator items = iterate(r, value);
 	struct value item;
-	for (size_t i = 0; i < target->list.count; i++) {
+	FOR_ALL (i, target->list) {
 		r->place = target;
 		if (!iterate_next(r, &items, &item))
 			render_fail(r, "%zu values for %zu names", i, target->list.count);
@@ -139,7 +139,7 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 		        parameters == 1 ? "" : "s", count);
 	struct scope *scope = scope_new(r, function->scope);
 	struct value caller = { 0 };
-	for (size_t i = 0; i < parameters; i++) {
+	FOR (i, parameters) {
 		struct value value =
 		        i < count ? at[i] : take_keyword(named, named_count, macro->list.at[i]->name, &taken);
 		scope_set(r, scope, macro->list.at[i]->name, value);
@@ -147,7 +147,7 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 	if (macro->flags & FLAG_CALLER)
 		caller = take_keyword(named, named_count, "caller", &taken);
 	struct value kwargs = macro->flags & FLAG_KWARGS ? value_dict(r->arena) : value_none();
-	for (size_t i = 0; i < named_count; i++)
+	FOR (i, named_count)
 		if (!(taken >> i & 1)) {
 			if (!(macro->flags & FLAG_KWARGS))
 				render_fail(r,
@@ -275,7 +275,7 @@ static struct context *context_new(struct renderer *r, struct template *template
 
 static void add_blocks(struct renderer *r, struct context *context, struct template *template)
 {
-	for (size_t i = 0; i < template->blocks.count; i++)
+	FOR_ALL (i, template->blocks)
 		push(r->arena, &context->uses, (struct block_use){ template->blocks.at[i], template });
 }
 
@@ -359,7 +359,7 @@ static struct value import_module(struct renderer *r, const struct node *node)
 static void set_imported(struct renderer *r, const char *name, struct value value)
 {
 	scope_set(r, r->scope, name, value);
-	for (size_t i = 0; i < r->scope->count; i++)
+	FOR (i, r->scope->count)
 		if (r->scope->at[i].name == name)
 			r->scope->at[i].imported = true;
 }
@@ -368,14 +368,14 @@ static void render_from(struct renderer *r, const struct node *node)
 {
 	struct value module = import_module(r, node), value;
 	const struct context *context = module.object->user;
-	for (size_t i = 0; i < node->list.count; i++) {
+	FOR_ALL (i, node->list) {
 		const struct node *alias = node->list.at[i];
 		struct template_call call = {
 			.renderer = r, .arena = r->arena, .environment = r->environment, .build = r->build
 		};
 		if (!class_module.get(&call, module.object->user, alias->name, &value)) {
 			struct nearest nearest = { .name = alias->name, .length = strlen(alias->name) };
-			for (size_t k = 0; k < context->root.count; k++)
+			FOR_ALL (k, context->root)
 				nearest_try(&nearest, context->root.at[k].name, strlen(context->root.at[k].name));
 			value = undefined_hint(r,
 			        nearest.best ? "template %s does not define '%s'; did you mean '%s'?"
@@ -440,7 +440,7 @@ static struct value run_filters(struct renderer *r, const struct node *filters, 
 
 static enum flow render_if(struct renderer *r, const struct node *node)
 {
-	for (size_t i = 0; i < node->list.count; i++) {
+	FOR_ALL (i, node->list) {
 		const struct node *branch = node->list.at[i];
 		if (branch->a) {
 			struct value value = evaluate(r, branch->a);
@@ -456,7 +456,7 @@ static enum flow render_if(struct renderer *r, const struct node *node)
 static enum flow render_inside(struct renderer *r, const struct node *node)
 {
 	struct scope *outer = r->scope, *scope = scope_new(r, outer);
-	for (size_t i = 0; i < node->list.count; i++) {
+	FOR_ALL (i, node->list) {
 		struct value value = evaluate(r, node->other.at[i]);
 		r->scope = scope;
 		assign(r, node->list.at[i], value);

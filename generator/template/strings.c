@@ -239,7 +239,7 @@ static struct value edge(struct template_call *call, bool end)
 	size_t skipped;
 	struct value text = bounded(call, 2, &skipped), what = call->at[1];
 	if (what.kind == VALUE_TUPLE) {
-		for (size_t i = 0; i < what.list->count; i++)
+		FOR (i, what.list->count)
 			if (what.list->at[i].kind != VALUE_STRING)
 				call_fail(call, "%s: strings are expected, not %s", call->name,
 				        value_a(what.list->at[i]));
@@ -364,7 +364,7 @@ static struct value rsplit_space(struct template_call *call, int64_t times)
 		add_part(list, from, end);
 		rest = value_string_of(rest.bytes, (size_t)(from - rest.bytes));
 	}
-	for (size_t i = 0; i < list->count / 2; i++) {
+	FOR (i, list->count / 2) {
 		struct value swap = list->at[i];
 		list->at[i] = list->at[list->count - 1 - i];
 		list->at[list->count - 1 - i] = swap;
@@ -439,7 +439,7 @@ static struct value partition(struct template_call *call, bool from_right)
 		call_fail(call, "partition: the separator is empty");
 	const char *at =
 	        from_right ? find_last(call->arena, text.bytes, text.count, by) : find(text.bytes, text.count, by);
-	for (int i = 0; i < 3; i++)
+	FOR (i, 3)
 		parts[i] = value_string("");
 	if (!at)
 		parts[from_right ? 2 : 0] = text;

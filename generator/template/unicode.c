@@ -122,7 +122,7 @@ static struct value ascii_case(struct arena *arena, struct value text, enum casi
 {
 	char *copy = arena_copy(arena, text.bytes, text.count);
 	bool inside = false;
-	for (size_t i = 0; i < text.count; i++) {
+	FOR_ALL (i, text) {
 		unsigned c = (unsigned char)copy[i];
 		bool up = casing == CASE_UPPER || (casing == CASE_SWAP && point_is_lower(c))
 		        || (casing == CASE_CAPITALIZE && !i) || (casing == CASE_TITLE && !inside);

@@ -162,7 +162,7 @@ static bool hash_deep(struct value value, uint32_t *hash, int depth)
 		return true;
 	case VALUE_TUPLE:
 		*hash = 7;
-		for (size_t i = 0; i < value.list->count; i++) {
+		FOR (i, value.list->count) {
 			if (depth > 500 || !hash_deep(value.list->at[i], &part, depth + 1))
 				return false;
 			*hash = mix((uint64_t)*hash << 32 | part);
@@ -212,14 +212,14 @@ static void index_build(struct dict *dict, size_t slots)
 	else
 		memset(dict->index, 0, slots * sizeof *dict->index);
 	dict->slots = slots;
-	for (size_t i = 0; i < dict->count; i++)
+	FOR (i, dict->count)
 		index_add(dict, dict->at[i].hash, i);
 }
 
 struct value *dict_find(const struct dict *dict, struct value key, uint32_t hash)
 {
 	if (!dict->slots) {
-		for (size_t i = 0; i < dict->count; i++)
+		FOR (i, dict->count)
 			if (dict->at[i].hash == hash && same_key(dict->at[i].key, key))
 				return &dict->at[i].value;
 		return NULL;

@@ -153,7 +153,7 @@ struct value filter_wordwrap(struct template_call *call)
 	if (width <= 0 && lines->count)
 		call_fail(call, "wordwrap: lines of %lld", (long long)width);
 	capture_begin(r, &mark);
-	for (size_t i = 0; i < lines->count; i++) {
+	FOR (i, lines->count) {
 		if (i)
 			text_add(r->out, by.bytes, by.count);
 		wrap_paragraph(&wrap, lines->at[i], (size_t)width, words, hyphens, by, r->out);
@@ -177,7 +177,7 @@ static struct value sorted(struct pretty *p, struct value value, int depth)
 		render_fail(p->r, "pprint: more than %d lists or dicts inside each other", DEEPEST);
 	if (value_is_list(value) && (value.kind == VALUE_TUPLE || !value.view)) {
 		struct list *copy = list_new(arena, value.list->count);
-		for (size_t i = 0; i < value.list->count; i++)
+		FOR (i, value.list->count)
 			list_add(copy, sorted(p, value.list->at[i], depth + 1));
 		return (struct value){ .kind = value.kind, .list = copy };
 	}
@@ -185,18 +185,18 @@ static struct value sorted(struct pretty *p, struct value value, int depth)
 		return value;
 	struct list *keys = list_new(arena, value.dict->count), *order = list_new(arena, value.dict->count);
 	bool numbers = true, strings = true;
-	for (size_t i = 0; i < value.dict->count; i++) {
+	FOR (i, value.dict->count) {
 		numbers &= value_is_number(value.dict->at[i].key);
 		strings &= value.dict->at[i].key.kind == VALUE_STRING;
 		list_add(keys, value.dict->at[i].key);
 		list_add(order, value_int((int64_t)i));
 	}
 	if (!numbers && !strings) /* by the name of their type, as Python does where keys have no order */
-		for (size_t i = 0; i < keys->count; i++)
+		FOR (i, keys->count)
 			keys->at[i] = value_string(value_type(keys->at[i]));
 	list_sort_by(p->r, order, keys, false);
 	struct value copy = value_dict(arena);
-	for (size_t i = 0; i < order->count; i++) {
+	FOR (i, order->count) {
 		const struct entry *entry = &value.dict->at[order->at[i].integer];
 		dict_set(copy.dict, entry->key, entry->hash, sorted(p, entry->value, depth + 1));
 	}
@@ -212,7 +212,7 @@ static size_t repr_length(struct pretty *p, struct value value)
 static void pretty_indent(struct pretty *p, size_t indent)
 {
 	text_addc(p->out, '\n');
-	for (size_t i = 0; i < indent; i++)
+	FOR (i, indent)
 		text_addc(p->out, ' ');
 }
 
@@ -223,7 +223,7 @@ static void pretty_string(struct pretty *p, struct value text, size_t indent, si
 	indent += top;
 	allowance += top;
 	int64_t width = WIDTH - (int64_t)indent;
-	for (size_t i = 0; i < lines->count; i++) {
+	FOR (i, lines->count) {
 		struct value line = lines->at[i];
 		bool last_line = i + 1 == lines->count;
 		if ((int64_t)repr_length(p, line) <= width - (last_line ? (int64_t)allowance : 0)) {
@@ -252,7 +252,7 @@ static void pretty_string(struct pretty *p, struct value text, size_t indent, si
 	}
 	if (top && chunks->count > 1)
 		text_addc(p->out, '(');
-	for (size_t i = 0; i < chunks->count; i++) {
+	FOR (i, chunks->count) {
 		if (i)
 			pretty_indent(p, indent);
 		print_repr(p->r, chunks->at[i], p->out);
@@ -277,7 +277,7 @@ static void pretty(struct pretty *p, struct value value, size_t indent, size_t a
 	size_t count = value_count(value), closing = value.kind == VALUE_TUPLE && count == 1 ? 2 : 1;
 	text_addc(p->out, value.kind == VALUE_DICT ? '{' : value.kind == VALUE_TUPLE ? '(' : '[');
 	indent++;
-	for (size_t i = 0; i < count; i++) {
+	FOR (i, count) {
 		size_t behind = i + 1 == count ? allowance + closing : 1, column = indent;
 		if (i)
 			pretty_indent(p, indent);
