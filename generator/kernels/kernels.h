@@ -158,7 +158,7 @@ struct kernel {
  * is ever whole in memory.  fill: the bytes of a piece, 0 behind the last; written where `out` is not NULL.  What it
  * leaves out has to be zero before. */
 struct constant_item {
-	struct definition *of; /* placed(of)->offset and ->bytes tell where */
+	struct definition *of; /* scheduled(of)->offset and ->bytes tell where */
 	size_t (*fill)(const struct constant_item *, int64_t piece, void *out);
 	const void *detail;
 };
@@ -210,7 +210,7 @@ enum optimise { OPTIMISE_SPEED, OPTIMISE_SIZE };
 /* Makes the statements of a generic kernel, once its parameters are known: loops_finish, of a later folder. */
 typedef void finish_kernel(struct lowered *, struct kernel *);
 struct lowered {
-	struct program *program; /* its own copy, of `struct placed` */
+	struct program *program; /* its own copy, of `struct scheduled` */
 	struct arena *arena;
 	const struct target *target;
 	const struct target *exact; /* for sums of exact floats; NULL: the same */
