@@ -114,6 +114,13 @@ with tempfile.TemporaryDirectory(prefix="test-race.") as work:
 	code, said, found = race("strange", "--rounds", "6", "--json", "race.json")
 	expect("a peer that does not load is exit 5", code == 5 and "problem" in found["networks"][0]["onnxruntime"])
 	expect("no program is exit 5", race("cases", program="no-such-program")[0] == 5)
+	short = os.path.join(work, "short")
+	os.makedirs(short)
+	with open(os.path.join(short, "CMakeCache.txt"), "w") as f:
+		f.write("INGOT_MENU_FLAGS:STRING=-Og\n")
+	os.symlink(os.path.join(HERE, "miniature", "ingot"), os.path.join(short, "ingot"))
+	code, said, found = race(*quick, program=os.path.join(short, "ingot"))
+	expect("what ./check built is exit 5", code == 5 and "-DINGOT_MENU_FLAGS= && cmake --build" in said and not found)
 	expect("no folder is exit 2", race("nowhere")[0] == 2)
 	expect("no case in a folder is exit 2", race("empty")[0] == 2)
 	expect("three threads are exit 2", race("cases", "--threads", "3")[0] == 2)
