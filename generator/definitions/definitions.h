@@ -393,9 +393,11 @@ struct definition {
 	 * all terms; one whose place lies outside the extents goes nowhere.  Neither places nor body use an output
 	 * variable that has a place; elements that no term goes to stay as `start` says. */
 	const struct expr *place[MAX_RANK];
-	/* Of a map: where in the memory of its elements a row begins, an integer over all output variables but the
-	 * last, and how much of each row is there; no two lie in one place.  What begins below 0 is not stored, and
-	 * what is stored nowhere is anything.  NULL: all rows lie in C order. */
+	/* Of a map, integers over all output variables but the last.  lies: where in the memory of its elements a row
+	 * begins; no two lie in one place, what begins below 0 is not stored, and what is stored nowhere is anything.
+	 * NULL: all rows lie in C order.  row: how many elements of each row are there, always where rows lie
+	 * elsewhere; of others whose body is a select of a load along the last variable, and what it is behind them.
+	 * NULL: nothing says that. */
 	const struct expr *lies, *row;
 	const struct expr *choice[CHOICES]; /* of an order that does not take each position: all three; else NULL */
 	bool running;  /* of places: what is stored there is the result so far, of this term and all before it, from

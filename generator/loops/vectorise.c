@@ -880,6 +880,29 @@ static void vectorise_nest(struct loops *loops, struct stmt *nest, struct block 
 	block_add_all(loops, out, &done);
 }
 
+/* ---- rows that data end ---- */
+/* Neighbours go one by one up to where data say, to places of their own, and are made of what lies elsewhere. */
+static bool goes_along(const struct loops *loops, const struct stmt *loop)
+{
+	const struct stmt *store = loop->body.count == 1 ? loop->body.at[0] : NULL;
+	return loop->kind == STMT_FOR && loop->role == ROLE_SERIAL && loop->count && loop->step == 1 && store
+	        && store->kind == STMT_STORE && loops->target->lanes > 1 && is_typed(loops)
+	        && dtype_has_lanes(store->cell->of.type) && !store->cell->loaded
+	        && index_factor(store->at, loop->var) == 1 && judge(loops, &loop->body, loop->var, loop->extent) >= 0;
+}
+
+/* Each vector asks how many are left: of whole ones compilers make a copy by eight bytes a step. */
+static void along_row(struct loops *loops, struct stmt *loop)
+{
+	const bool bytes = are_bytes(loops, loop, &loop->body);
+	const int lanes = loops->target->lanes * (bytes ? LANE_BYTES : 1);
+	mark(&loop->body, loop->var, 1, bytes);
+	loop->body.at[0]->some =
+	        index_add(loops->arena, loop->count, index_scale(loops->arena, count_index(loops, loop), -1));
+	loop->step = lanes;
+	loop->extent = (loop->extent + lanes - 1) / lanes * lanes;
+}
+
 static void vectorise_block(struct loops *loops, struct block *block)
 {
 	struct block old = block_take(block);
@@ -900,6 +923,8 @@ static void vectorise_block(struct loops *loops, struct block *block)
 		}
 		vectorise_block(loops, &stmt->body);
 		vectorise_block(loops, &stmt->other);
+		if (goes_along(loops, stmt))
+			along_row(loops, stmt);
 		block_add(loops, block, stmt);
 	}
 }
