@@ -208,7 +208,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
     return list(rows.values())
 
 
-def subjects(named, folder):
+def subjects(named, folder, all_shapes=shapes.EVERYWHERE):
     """(name, path of a model) of each that is asked for and there."""
     for name in models.NETWORKS + models.MADE:
         if not named or name in named:
@@ -217,7 +217,7 @@ def subjects(named, folder):
                 print("%s: skipped, %s" % (name, found))
             else:
                 yield name, found[0]
-    for name in shapes.EVERYWHERE:
+    for name in all_shapes:
         if not named or name in named:
             own = os.path.join(folder, name + ".case")
             os.makedirs(own)
