@@ -446,18 +446,20 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 	else if (e->opcode == SCALAR_shl && by >= 0 && by < 8 * BYTES && by % 8 == 0)
 		for (int i = BYTES - 1; i >= 0; i--)
 			bytes->byte[i] = i >= by / 8 ? bytes->byte[i - by / 8] : BYTE_ZERO;
-	else if (e->opcode == SCALAR_or && bytes_of(printer, e->arg[1], &high) && !high.load)
-		;
-	else if (e->opcode == SCALAR_or && high.load && bytes->load && high.load->of == bytes->load->of) {
-		const struct index *apart =
-		        index_add(printer->arena, high.at, index_scale(printer->arena, bytes->at, -1));
-		int64_t behind;
+	else if (e->opcode == SCALAR_or && bytes_of(printer, e->arg[1], &high)) {
+		struct arena *arena = printer->arena;
+		int64_t behind = 0;
+		if (high.load
+		        && (!bytes->load || high.load->of != bytes->load->of
+		                || !index_is_constant(
+		                        index_add(arena, high.at, index_scale(arena, bytes->at, -1)), &behind)))
+			return false;
 		FOR (i, BYTES) {
-			if (!index_is_constant(apart, &behind)
-			        || (bytes->byte[i] != BYTE_ZERO && high.byte[i] != BYTE_ZERO))
+			if (high.byte[i] == BYTE_ZERO)
+				continue;
+			if (bytes->byte[i] != BYTE_ZERO)
 				return false;
-			if (high.byte[i] != BYTE_ZERO)
-				bytes->byte[i] = high.byte[i] == BYTE_ANY ? BYTE_ANY : high.byte[i] + behind;
+			bytes->byte[i] = high.byte[i] == BYTE_ANY ? BYTE_ANY : high.byte[i] + behind;
 		}
 	} else
 		return false;

@@ -325,8 +325,8 @@ void jit_parts_text(struct jit_program *program, struct build *build, struct jit
 		program->scratch_bytes = parts[p].scratch_bytes > program->scratch_bytes ? parts[p].scratch_bytes
 		                                                                         : program->scratch_bytes;
 	}
-	/* Indices that are values are words of integers, i_…, in kernels of either kind. */
-	bool indices = w.kernels.count && strstr(w.kernels.at, "i_");
+	/* Indices that are values are words of integers, i_… and u_…, in kernels of either kind. */
+	bool indices = w.kernels.count && (strstr(w.kernels.at, "i_") || strstr(w.kernels.at, "u_"));
 	if (w.words.count || indices) {
 		struct emit emit = { .build = build,
 			.arena = build->arena,

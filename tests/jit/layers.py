@@ -18,11 +18,11 @@ def sized(text, **sizes):
     return text
 
 
-def written(folder, name, inputs, outputs, constants, body):
-    """The path of a graph of opset 17."""
+def written(folder, name, inputs, outputs, constants, body, opset=17):
+    """The path of a graph."""
     path = os.path.join(folder, "layer_%s.onnxtxt" % name)
     with open(path, "w", encoding="utf-8") as f:
-        f.write('<ir_version: 8, opset_import: ["" : 17]>\nlayer (%s) => (%s)\n' % (inputs, outputs)
+        f.write('<ir_version: 8, opset_import: ["" : %d]>\nlayer (%s) => (%s)\n' % (opset, inputs, outputs)
                 + ("<%s>\n" % constants if constants else "") + "{\n%s\n}\n" % body)
     return path
 

@@ -104,13 +104,18 @@ def drawn(draw):
     yield "float[1,N,16,18] x", "float[1,N,16,18] y", "", "t, p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)\ny = MaxUnpool<kernel_shape=[2,2], strides=[2,2]>(t, p)"
 
 
+# Scalar loops, once wrong: words of uint64 that only an index says, and bytes of 6 bits that are no word of four beside each other.
+LOOPS = (("float[1,1,2] x", "float[1,1,2] y", "", "t, p = MaxPool<kernel_shape=[2], strides=[2]>(x)\ny = MaxUnpool<kernel_shape=[2], strides=[2]>(t, p)"),
+         ("float6e2m3[1,3,7] x, float s, float6e2m3 z", "float[1,3,7] y", "", "y = DequantizeLinear(x, s, z)", 28))
+
+
 def main():
     bench, ingot = sys.argv[1:3]
     draw = random.Random(15)
     with tempfile.TemporaryDirectory() as folder:
         cases = [(layer, {"N": draw.choice((17, 24, 40)), "C": draw.choice((20, 33, 64, 100, 1100))}) for layer in drawn(draw)]
         paths = [layers.written(folder, i, *(layers.sized(types, **sizes) for types in layer[:2]), *layer[2:]) for i, (layer, sizes) in enumerate(cases)]
-        layers.same_bits(bench, paths)
+        layers.same_bits(bench, paths + [layers.written(folder, "loops%d" % i, *layer) for i, layer in enumerate(LOOPS)])
         left = ["%s %s %s: scalar loops" % (layer[0], layer[3], sizes) for path, (layer, sizes) in zip(paths, cases)
                 if any(", long from, long to)" in line for line in layers.glue(ingot, path).split("\n"))]
         left += ["%s %s: lanes ask for their places" % (layer[0], layer[3]) for path, (layer, sizes) in zip(paths, cases)
