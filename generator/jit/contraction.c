@@ -144,7 +144,6 @@ static void add_terms(struct tiling *t, const struct term_loop *loops, int count
 static bool pads_all(const struct tiling *t, struct stage *whole)
 {
 	const struct contraction *c = t->p->c;
-	double inside = 1;
 	int row = contraction_row(c);
 	int64_t tiles = c->row_blocks * c->panels;
 	if (!t->p->packed || c->k_block || !stage_whole(c, whole) || whole->dims > PACKED_A_DIMS
@@ -152,23 +151,7 @@ static bool pads_all(const struct tiling *t, struct stage *whole)
 		return false;
 	FOR (v, c->column)
 		tiles *= v == row ? 1 : c->extents[v];
-	FOR (i, c->pad_count) {
-		const struct range *pad = &c->arranged_pads[i];
-		int64_t reach = 0;
-		FOR (k, c->terms)
-			reach += index_factor(pad->at, c->column + 1 + k) * (c->extents[c->column + 1 + k] - 1);
-		FOR (v, c->column) {
-			int64_t factor = index_factor(pad->at, v), parts = v == row ? c->row_blocks : c->extents[v],
-			        there = 0;
-			FOR (p, parts) {
-				int64_t begin = c->extents[v] * p / parts, last = c->extents[v] * (p + 1) / parts - 1;
-				there += pad->at->constant + factor * begin >= pad->from
-				        && pad->at->constant + factor * last + reach < pad->to;
-			}
-			inside *= factor ? (double)there / (double)parts : 1;
-		}
-	}
-	return (1 - inside) * (double)(tiles * t->p->packed_a.floats) > (double)whole->floats;
+	return (1 - tiles_inside(c)) * (double)(tiles * t->p->packed_a.floats) > (double)whole->floats;
 }
 
 static void pad_all(struct tiling *t, const struct stage *whole)

@@ -611,6 +611,7 @@ int contraction_term_of(const struct contraction *, const struct range *pad);
 /* Tiles along a pad; the first and the last row of one of them there, at the first taps. */
 int64_t pad_tiles(const struct contraction *, const struct range *pad);
 void pad_rows(const struct contraction *, const struct range *pad, int64_t tile, int64_t *first, int64_t *last);
+double tiles_inside(const struct contraction *); /* packed_a.c: the part of all tiles that reach into no pads */
 int64_t packed_a_extent(const struct contraction *, int term); /* of what packed a holds */
 /* ending.c: value is [relu] (root [+ add]), which a tile of the JIT's menu does to its sums itself; false: something
  * else. */

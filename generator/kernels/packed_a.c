@@ -45,12 +45,10 @@ static void pack_groups(const struct target *target, struct contraction *c)
 	c->packed_a_blocks = c->group = room < c->group ? room : c->group;
 }
 
-/* Floats that tiles copy of a row of the image, as it is so far: those that reach into pads, or all of them. */
-static double copied_by_tiles(const struct contraction *c)
+double tiles_inside(const struct contraction *c)
 {
-	struct stage stage;
 	double inside = 1;
-	for (int i = 0; i < c->pad_count && !c->copied; i++) {
+	FOR (i, c->pad_count) {
 		const struct range *pad = &c->arranged_pads[i];
 		int64_t reach = 0, tiles = pad_tiles(c, pad), there = 0, first, last;
 		FOR (t, c->terms)
@@ -61,10 +59,18 @@ static double copied_by_tiles(const struct contraction *c)
 		}
 		inside *= (double)there / (double)tiles;
 	}
+	return inside;
+}
+
+/* Floats that tiles copy of a row of the image, as it is so far: those that reach into pads, or all of them. */
+static double copied_by_tiles(const struct contraction *c)
+{
+	struct stage stage;
 	struct contraction whole = *c;
 	whole.k_block = 0;
 	stage_padded(&whole, c->tile_rows, &stage);
-	return (1 - inside) * (double)(stage.floats * c->row_blocks * (packs_group_of_a(c) ? 1 : c->panels));
+	return (c->copied ? 0 : 1 - tiles_inside(c))
+	        * (double)(stage.floats * c->row_blocks * (packs_group_of_a(c) ? 1 : c->panels));
 }
 
 /* Where the lines of a's terms do, each is fetched again for each tap that reads it where it lies. */

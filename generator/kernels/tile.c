@@ -482,7 +482,8 @@ static double nest_cycles(const struct target *target, const struct contraction 
 
 /* Of a constant that is not packed all of it is kept, the weights of all phases for one of them: so much less time is
  * worth that. */
-static const double WORTH_ALL = 0.6;
+static const double WORTH_ALL = 0.6,
+                    WORTH_SHORT = 0.85; /* short: a vector or two, which take up to 1.2 times what is reckoned */
 static bool reads_part(const struct contraction *c)
 {
 	int64_t read = 1;
@@ -500,9 +501,9 @@ static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 	double before = nest_cycles(target, c);
 	if (!contraction_exchange(lowered->target, lowered->arena, c))
 		return;
-	bool short_rows = index_factor(c->b_at, c->column) != 1
-	        && c->extents[c->column] <= target->lanes; /* one vector of b for so many of a */
-	if (short_rows || nest_cycles(target, c) > (reads_part(c) ? WORTH_ALL : 1.01) * before)
+	int64_t vecs = ceil_div(c->extents[c->column], target->lanes); /* of b, for so many of a */
+	double worth = reads_part(c) ? WORTH_ALL : vecs <= 2 ? WORTH_SHORT : 1.01;
+	if ((vecs == 1 && index_factor(c->b_at, c->column) != 1) || nest_cycles(target, c) > worth * before)
 		contraction_exchange(lowered->target, lowered->arena, c);
 }
 

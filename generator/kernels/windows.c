@@ -32,6 +32,7 @@ enum {
 	PASS_COST = 3,      /* of a store and a load, in taps */
 	BLOCK_VECS = 4,     /* of the channels of a block, at most */
 	SKIPPED_LEAST = 6,  /* a part of all taps that lie in pads of an axis, so that each asks where it begins */
+	CHANNELS_FEW = 8,   /* of a product's tap: of more, tiles leave out those in the pads (taps.c) */
 };
 /* Half cycles: of a tap along rows, whose vectors lie across lines of the cache, where results of several rows share what
  * they load, and where they do not; for each step more from one result to the next; of a tap along channels; of a lane
@@ -80,7 +81,10 @@ static int64_t reach_of(const struct along *a)
 	return a->stride * (a->results - 1) + a->dilation * (a->taps - 1) + 1;
 }
 
-static bool reads_pads(const struct along *a) { return a->before > 0 || reach_of(a) - a->before > a->extent; }
+static bool reads_pads(const struct along *a)
+{
+	return a->tap >= 0 && (a->before > 0 || reach_of(a) - a->before > a->extent);
+}
 
 static bool is_sum_of_variables(const struct index *at)
 {
@@ -158,7 +162,7 @@ static enum visit find_padded(void *user, const struct expr *expr)
 static bool pads_are_ranges(const struct window *w)
 {
 	FOR (v, w->load->rank) {
-		bool asked = w->along[v].tap < 0 || !reads_pads(&w->along[v]);
+		bool asked = !reads_pads(&w->along[v]);
 		for (int i = 0; w->padded != w->load && i < w->padded->range_count; i++)
 			asked |= index_equal(w->padded->ranges[i].at, w->load->at[v]);
 		if (!asked)
@@ -233,7 +237,7 @@ static bool has_pads(const struct window *w)
 {
 	bool pads = false;
 	FOR (v, w->load->rank)
-		pads |= w->along[v].tap >= 0 && reads_pads(&w->along[v]);
+		pads |= reads_pads(&w->along[v]);
 	return pads;
 }
 
@@ -342,7 +346,7 @@ static int64_t block_bytes(const struct windows *ws, const struct window *w, int
 {
 	int64_t bytes = (int64_t)dtype_bytes(w->d->type, (size_t)block_of(w->d->extents[channels], ws->lanes));
 	for (int v = channels + 1; v < w->d->rank; v++)
-		bytes *= w->along[v].tap >= 0 && reads_pads(&w->along[v]) ? reach_of(&w->along[v]) : w->along[v].extent;
+		bytes *= reads_pads(&w->along[v]) ? reach_of(&w->along[v]) : w->along[v].extent;
 	return bytes;
 }
 
@@ -446,7 +450,7 @@ static void reach_of_group(struct window *const *group, size_t count, int axis, 
 /* Windows of one tensor and one value around it share its pads. */
 static bool share_pads(const struct window *a, const struct window *b)
 {
-	return a->load->of == b->load->of && has_pads(b) && expr_equal(a->padded->arg[1], b->padded->arg[1])
+	return a->load->of == b->load->of && expr_equal(a->padded->arg[1], b->padded->arg[1])
 	        && branch_equal(a->d->branch, b->d->branch);
 }
 
@@ -488,12 +492,12 @@ static void keep_pads(struct windows *ws, struct window *const *group, size_t me
 {
 	int64_t before[MAX_RANK], reach[MAX_RANK];
 	const struct definition *x = group[0]->load->of;
-	int skipped = members == 1 ? skipped_axis(ws, group[0]) : -1;
+	int skipped = members == 1 && !has_columns(group[0]) ? skipped_axis(ws, group[0]) : -1;
 	size_t from = ws->program->all.count;
 	FOR (v, x->rank) {
 		bool pads = false;
 		FOR (i, members)
-			pads |= group[i]->along[v].tap >= 0 && v != skipped && reads_pads(&group[i]->along[v]);
+			pads |= v != skipped && reads_pads(&group[i]->along[v]);
 		before[v] = reach[v] = 0;
 		if (pads)
 			reach_of_group(group, members, v, &before[v], &reach[v]);
@@ -826,18 +830,23 @@ static bool is_of_bytes(const struct definition *d)
 	return bytes;
 }
 
-/* Where the stack is short no tile of a product copies pads: what makes floats of bytes makes those, too. */
-static void keep_pads_of_products(struct windows *ws)
+/* Small planes of few channels, whose tiles would copy what they read with its pads, each its own part again: all of it
+ * once costs less, and rows that lie side by side with their pads can be a product's columns.  Where the stack is short
+ * no tile copies pads: what makes floats of bytes makes those, too. */
+static bool pads_pay(const struct windows *ws, const struct target *target, const struct window *w)
 {
-	for (size_t i = 0; i < ws->program->all.count; i++) {
-		struct definition *d = ws->program->all.at[i];
-		struct window w;
-		if (d->products && d->type == DTYPE_F32 && match(d, &w) && !w.sums && has_columns(&w) && has_pads(&w)
-		        && is_of_bytes(w.load->of))
-			keep_pads(ws, (struct window *[]){ &w }, 1);
-		i = (size_t)d->number; /* what it reads now stands before it */
+	int64_t bytes = 4, channels = 1;
+	if (!w->d->products || w->d->type != DTYPE_F32 || has_few_columns(ws, w) || !has_pads(w))
+		return false;
+	if (target->short_stack)
+		return !w->sums && is_of_bytes(w->load->of);
+	FOR (v, w->load->rank) {
+		const struct along *a = &w->along[v];
+		bytes *= reads_pads(a) ? reach_of(a) : a->extent;
+		channels *= a->group < 0 ? 1 : definition_extent(w->d, a->group);
 	}
-	program_remove_dead(ws->program);
+	return has_caches(target) && !target->calls && w->d->body->arg[0] == w->padded && w->padded != w->load
+	        && channels <= CHANNELS_FEW && bytes <= near_bytes(target, NEAR_packed_a);
 }
 
 /* ---- all of them ---- */
@@ -859,19 +868,19 @@ void separate_windows(struct program *program, const struct target *target)
 		[AXIS_BY_AXIS] = are_shared,
 		[IN_PATCHES] = share_nothing };
 	struct windows ws = { program, program->arena, { 0 }, target->lanes };
-	if (target->lanes_are_threads || target->log)
+	if (target->lanes_are_threads || target->log || (target->small && !target->short_stack))
 		return;
-	if (target->small) {
-		if (target->short_stack)
-			keep_pads_of_products(&ws);
-		return;
-	}
 	size_t count = program->all.count;
 	FOR (i, count) {
 		struct window w;
 		if (!match(program->all.at[i], &w))
 			continue;
-		w.way = reads_patches(&ws, &w) ? IN_PATCHES : has_few_columns(&ws, &w) ? way_of(&ws, &w) : AS_IT_IS;
+		w.way = target->small              ? AS_IT_IS
+		        : reads_patches(&ws, &w)   ? IN_PATCHES
+		        : has_few_columns(&ws, &w) ? way_of(&ws, &w)
+		                                   : AS_IT_IS;
+		if (!w.way && pads_pay(&ws, target, &w))
+			w.way = WITH_PADS;
 		if (w.way)
 			push(ws.arena, &ws.all, w);
 	}

@@ -1,4 +1,43 @@
-static NOINLINE void conv_pool_k0_convolution_8x8(const float *restrict a, const float *restrict w, long a_k0, long a_k2, const float *restrict w2, float *restrict y, long z, long i1, long c)
+/* k0_map: x_pads.  c/loops.jinja, 8 lanes of float32; blocks: all
+ * x0 <= x float[1,3,8,8]
+ * y => x_pads float[1,3,10,10]
+ */
+void conv_pool_k0_map(const float *restrict x0, float *restrict y, long from, long to)
+{
+	for (long b = from; b < to; b++) {
+		for (long j = 0; j < 3; j++) {
+			{
+				for (long l = 0; l < 8; l += 8) {
+					vec_store(y + 100 * j + l, vec_set(0.f));
+				}
+				{
+					const long l = 2;
+					vec_store(y + 100 * j + l, vec_set(0.f));
+				}
+			}
+			for (long k = 0; k < 8; k++) {
+				for (long l = 0; l < 8; l += 8) {
+					vec_store(y + 100 * j + l + 10 * k + 10, vec_load_between(x0 + 64 * j + l + 8 * k - 1, 1 - l, 9 - l));
+				}
+				{
+					const long l = 2;
+					vec_store(y + 100 * j + 10 * k + l + 10, vec_load_between(x0 + 64 * j + 8 * k + l - 1, 1 - l, 9 - l));
+				}
+			}
+			{
+				for (long l = 0; l < 8; l += 8) {
+					vec_store(y + 100 * j + l + 90, vec_set(0.f));
+				}
+				{
+					const long l = 2;
+					vec_store(y + 100 * j + l + 90, vec_set(0.f));
+				}
+			}
+		}
+	}
+}
+
+static NOINLINE void conv_pool_k1_convolution_8x8(const float *restrict a, const float *restrict w, const float *restrict w2, float *restrict y, long z, long i1, long c)
 {
 	vec s0_0 = vec_load(w2 + c);
 	vec s1_0 = vec_load(w2 + c);
@@ -12,55 +51,55 @@ static NOINLINE void conv_pool_k0_convolution_8x8(const float *restrict a, const
 		for (long k1 = 0; k1 < 3; k1++) {
 			for (long k2 = 0; k2 < 3; k2 += 3) {
 				const vec b0_0 = vec_load(w);
-				const vec a0_0 = vec_set(a[a_k0 * k0 + k1 + a_k2 * k2]);
+				const vec a0_0 = vec_set(a[10 * k0 + k1 + 100 * k2]);
 				s0_0 = vec_fma(a0_0, b0_0, s0_0);
-				const vec a1_0 = vec_set(a[a_k0 * k0 + k1 + a_k2 * k2 + 1]);
+				const vec a1_0 = vec_set(a[10 * k0 + k1 + 100 * k2 + 1]);
 				s1_0 = vec_fma(a1_0, b0_0, s1_0);
-				const vec a2_0 = vec_set(a[a_k0 * k0 + k1 + a_k2 * k2 + 2]);
+				const vec a2_0 = vec_set(a[10 * k0 + k1 + 100 * k2 + 2]);
 				s2_0 = vec_fma(a2_0, b0_0, s2_0);
-				const vec a3_0 = vec_set(a[a_k0 * k0 + k1 + a_k2 * k2 + 3]);
+				const vec a3_0 = vec_set(a[10 * k0 + k1 + 100 * k2 + 3]);
 				s3_0 = vec_fma(a3_0, b0_0, s3_0);
-				const vec a4_0 = vec_set(a[a_k0 * k0 + k1 + a_k2 * k2 + 4]);
+				const vec a4_0 = vec_set(a[10 * k0 + k1 + 100 * k2 + 4]);
 				s4_0 = vec_fma(a4_0, b0_0, s4_0);
-				const vec a5_0 = vec_set(a[a_k0 * k0 + k1 + a_k2 * k2 + 5]);
+				const vec a5_0 = vec_set(a[10 * k0 + k1 + 100 * k2 + 5]);
 				s5_0 = vec_fma(a5_0, b0_0, s5_0);
-				const vec a6_0 = vec_set(a[a_k0 * k0 + k1 + a_k2 * k2 + 6]);
+				const vec a6_0 = vec_set(a[10 * k0 + k1 + 100 * k2 + 6]);
 				s6_0 = vec_fma(a6_0, b0_0, s6_0);
-				const vec a7_0 = vec_set(a[a_k0 * k0 + k1 + a_k2 * k2 + 7]);
+				const vec a7_0 = vec_set(a[10 * k0 + k1 + 100 * k2 + 7]);
 				s7_0 = vec_fma(a7_0, b0_0, s7_0);
 				const vec b0_1 = vec_load(w + 8);
-				const vec a0_1 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 1)]);
+				const vec a0_1 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 1)]);
 				s0_0 = vec_fma(a0_1, b0_1, s0_0);
-				const vec a1_1 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 1) + 1]);
+				const vec a1_1 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 1) + 1]);
 				s1_0 = vec_fma(a1_1, b0_1, s1_0);
-				const vec a2_1 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 1) + 2]);
+				const vec a2_1 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 1) + 2]);
 				s2_0 = vec_fma(a2_1, b0_1, s2_0);
-				const vec a3_1 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 1) + 3]);
+				const vec a3_1 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 1) + 3]);
 				s3_0 = vec_fma(a3_1, b0_1, s3_0);
-				const vec a4_1 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 1) + 4]);
+				const vec a4_1 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 1) + 4]);
 				s4_0 = vec_fma(a4_1, b0_1, s4_0);
-				const vec a5_1 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 1) + 5]);
+				const vec a5_1 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 1) + 5]);
 				s5_0 = vec_fma(a5_1, b0_1, s5_0);
-				const vec a6_1 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 1) + 6]);
+				const vec a6_1 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 1) + 6]);
 				s6_0 = vec_fma(a6_1, b0_1, s6_0);
-				const vec a7_1 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 1) + 7]);
+				const vec a7_1 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 1) + 7]);
 				s7_0 = vec_fma(a7_1, b0_1, s7_0);
 				const vec b0_2 = vec_load(w + 16);
-				const vec a0_2 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 2)]);
+				const vec a0_2 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 2)]);
 				s0_0 = vec_fma(a0_2, b0_2, s0_0);
-				const vec a1_2 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 2) + 1]);
+				const vec a1_2 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 2) + 1]);
 				s1_0 = vec_fma(a1_2, b0_2, s1_0);
-				const vec a2_2 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 2) + 2]);
+				const vec a2_2 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 2) + 2]);
 				s2_0 = vec_fma(a2_2, b0_2, s2_0);
-				const vec a3_2 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 2) + 3]);
+				const vec a3_2 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 2) + 3]);
 				s3_0 = vec_fma(a3_2, b0_2, s3_0);
-				const vec a4_2 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 2) + 4]);
+				const vec a4_2 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 2) + 4]);
 				s4_0 = vec_fma(a4_2, b0_2, s4_0);
-				const vec a5_2 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 2) + 5]);
+				const vec a5_2 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 2) + 5]);
 				s5_0 = vec_fma(a5_2, b0_2, s5_0);
-				const vec a6_2 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 2) + 6]);
+				const vec a6_2 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 2) + 6]);
 				s6_0 = vec_fma(a6_2, b0_2, s6_0);
-				const vec a7_2 = vec_set(a[a_k0 * k0 + k1 + a_k2 * (k2 + 2) + 7]);
+				const vec a7_2 = vec_set(a[10 * k0 + k1 + 100 * (k2 + 2) + 7]);
 				s7_0 = vec_fma(a7_2, b0_2, s7_0);
 				w += 24;
 			}
@@ -76,15 +115,14 @@ static NOINLINE void conv_pool_k0_convolution_8x8(const float *restrict a, const
 	vec_store(y + 8 * i1 + c + 64 * z + 56, k_relu(s7_0));
 }
 
-/* k0_convolution: sums positive y.  c/contraction.jinja, tile 8 x 8, 8 lanes of float32; blocks: rows of the maximum
- * x0 <= x float[1,3,8,8]
+/* k1_convolution: sums positive y.  c/contraction.jinja, tile 8 x 8, 8 lanes of float32; blocks: rows of the maximum
+ * x0 <= x_pads float[1,3,10,10]
  * w1 <= w.packed float[216]
  * w2 <= b float[8]
  * y => y float[1,8,4,4]
  */
-void conv_pool_k0_convolution(const float *restrict x0, const float *restrict w1, const float *restrict w2, float *restrict y, long from, long to)
+void conv_pool_k1_convolution(const float *restrict x0, const float *restrict w1, const float *restrict w2, float *restrict y, long from, long to)
 {
-	float packed_a[97] ALIGNED(32);
 	float pooled[128] ALIGNED(32);
 	for (long block = from; block < to; block++) {
 		const long q = block;
@@ -93,34 +131,10 @@ void conv_pool_k0_convolution(const float *restrict x0, const float *restrict w1
 		for (long part = 0; part < 1; part++) {
 			const long i0 = 2 * q + z;
 			const long i1 = 0;
-			const long rows = 8;
 			const long c = 0;
-			const float *a = packed_a;
-			long a_k0 = 10;
-			long a_k2 = 30;
-			if (i0 - 1 >= 0 && i0 - 1 + 2 < 8 && i1 - 1 >= 0 && i1 - 1 + rows - 1 + 2 < 8) {
-				a = x0 + 8 * i0 + i1 - 9;
-				a_k0 = 8;
-				a_k2 = 64;
-			} else {
-				float *p = packed_a;
-				for (long p0 = 0; p0 < 3; p0++)
-				for (long p1 = 0; p1 < 3; p1++)
-				{
-					if (i0 - 1 + p1 >= 0 && i0 - 1 + p1 < 8) {
-						const float *line = x0 + 8 * i0 + i1 - 9 + 64 * p0 + 8 * p1;
-						const long start = 0 - (i1 - 1), end = 8 - (i1 - 1);
-						for (long n = 0; n < 10; n += LANES)
-							vec_store(p + n, vec_load_between(line + n, start - n, end - n));
-					} else {
-						for (long n = 0; n < 10; n += LANES)
-							vec_store(p + n, vec_set(0.f));
-					}
-					p += 10;
-				}
-			}
+			const float *a = x0 + 10 * i0 + i1;
 			const float *w = w1 + 27 * c;
-			conv_pool_k0_convolution_8x8(a, w, a_k0, a_k2, w2, pooled, z, i1, c);
+			conv_pool_k1_convolution_8x8(a, w, w2, pooled, z, i1, c);
 		}
 		for (long l = 0; l < 4; l++) {
 			for (long c = 0; c < 8; c += LANES) {

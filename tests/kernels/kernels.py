@@ -399,7 +399,7 @@ FEW_OUTS = {                              # of convolutions with few results a p
     "few_outs_line": (few_outs(1, "203", 2, (7,), ", pads = [3, 3]"), 1),
     "few_outs_three": (few_outs(1, "7,40", 3, (5, 3), ", pads = [2, 1, 2, 1]"), 1),
     "few_outs_nine": (few_outs(1, "9,40", 2, (3, 3), ", pads = [1, 1, 1, 1]"), 1),
-    "few_outs_many": (few_outs(1, "7,40", 24, (5, 3), ", pads = [2, 1, 2, 1]"), 0),
+    "few_outs_many": (few_outs(1, "7,40", 24, (5, 3), ", pads = [2, 1, 2, 1]"), 1),          # of few channels, too
     "few_outs_inside": (graph("float[1,7,9,40] x", "float[1,2,9,40] y", "c = Conv <kernel_shape = [3, 5], pads = [1, 2, 1, 2]> (x, w) y = Softmax <axis = 1> (c)", external("w", 2, 7, 3, 5)), 1),   # no caller says how they lie
     "few_outs_space": (few_outs(1, "5,6,18", 1, (3, 3, 3), ", pads = [1, 1, 1, 1, 1, 1]"), 1),
 }
@@ -550,6 +550,22 @@ DIGITS = {                                # several variables are columns, and w
 }
 
 
+def bordered(dims, outs, channels, taps, attributes="", ending=""):
+    return graph(f"float[{dims}] wild", "float[n,c,h,v] y",
+                 f"{'s' if ending else 'y'} = Conv <kernel_shape = [{taps}, {taps}], pads = [{', '.join(4 * [str(taps // 2)])}]{attributes}> (wild, w, b) {ending}",
+                 f"{external('w', outs, channels, taps, taps)}, {external('b', outs)}")
+
+
+BORDERED = {                              # small planes of few channels are stored with their pads
+    "bordered": (bordered("1,4,16,16", 24, 4, 3), 1),
+    "bordered_maximum": (bordered("1,1,28,28", 16, 1, 5, ending="r = Relu (s) y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r)"), 1),
+    "bordered_strided": (bordered("3,3,21,35", 20, 3, 3, ", strides = [2, 2]"), 1),
+    "bordered_groups": (bordered("2,12,15,16", 26, 6, 5, ", group = 2"), 1),
+    "bordered_channels": (bordered("1,12,16,16", 24, 12, 5), 0),
+    "bordered_large": (bordered("1,3,210,210", 16, 3, 3), 0),
+}
+
+
 HEADS_APART = {                           # one query: heads read keys and values of their own, and are shared out
     "one_query": (attention("1,12,1,32", "1,12,200,32"), 1),
     "one_query_few": (attention("1,6,1,32", "1,6,200,32"), 0),
@@ -569,7 +585,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
          "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
          "halves_shared": (HALVES_SHARED, "kernels", r"^k\d+_\w+  loops  nodes [kv]_shared$"), "bare": (BARE, "kernels", r"^k\d+_\w+  contraction "), "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("), "zipped": (ZIPPED, "source", r"(?s)\A.*\tvec_zip\("), "patches": (PATCHES, "kernels", r"^k\d+_[a-z]+  \w+  nodes x_patches"), "phases_moved": (PHASES_MOVED, "kernels", r"^ +writes +y = y_phases_2 .* strides"),
-         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "turned": (TURNED, "source", r"^\t+vec_transpose\(square\d* \+"), "running_beside": (RUNNING_BESIDE, "loops", r"(?s)\A.*sum = add\([^\n]*along"), "few_outs": (FEW_OUTS, "kernels", r"^k\d+_\w+  contraction [^\n]*\n[^\n]*\n[^\n]* = w\b.*\n[^\n]* = x_pads "), "followed": (FOLLOWED, "kernels", r"^ +writes +y = r .* strides 0 1"), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select|%"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
+         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "turned": (TURNED, "source", r"^\t+vec_transpose\(square\d* \+"), "running_beside": (RUNNING_BESIDE, "loops", r"(?s)\A.*sum = add\([^\n]*along"), "bordered": (BORDERED, "kernels", r"^k\d+_[a-z]+  \w+  nodes wild_pads"), "few_outs": (FEW_OUTS, "kernels", r"^k\d+_\w+  contraction [^\n]*\n[^\n]*\n[^\n]* = w\b.*\n[^\n]* = x_pads "), "followed": (FOLLOWED, "kernels", r"^ +writes +y = r .* strides 0 1"), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select|%"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
 VECTORS = [t for t in sweep.TARGETS if t in (["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"])]
