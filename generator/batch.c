@@ -189,8 +189,7 @@ static void inline_borrow(struct model *model, struct borrow *borrow)
 	rotate(program, old);
 	const struct becoming becoming = { input, made };
 	struct redirecting redirecting = { program->arena, &becoming };
-	FOR_ALL (i, program->all) {
-		struct definition *reader = program->all.at[i];
+	FOR_EACH (struct definition *reader, program->all) {
 		if (reader->source != SOURCE_COMPUTED || reader == made)
 			continue;
 		definition_map(reader, redirect, &redirecting);
@@ -209,8 +208,7 @@ void batch_inline(struct model *model)
 static bool is_borrowed(struct model *const *models, int count, const struct model *from, const char *name)
 {
 	FOR (m, count)
-		FOR_ALL (i, models[m]->borrows) {
-			const struct borrow *borrow = &models[m]->borrows.at[i];
+		FOR_EACH_AT (const struct borrow *borrow, models[m]->borrows) {
 			if (borrow->from == from && borrow->name == name && !borrow->inlined)
 				return true;
 		}
@@ -320,8 +318,7 @@ static void check_names(
 
 static void check_renames(struct build *build, const struct options *options, struct model *const *models, int count)
 {
-	FOR_ALL (i, options->renames) {
-		const struct renaming *renaming = &options->renames.at[i];
+	FOR_EACH_AT (const struct renaming *renaming, options->renames) {
 		struct choices choices = choices_for(build, renaming->old);
 		for (int m = 0; !renaming->used && m < count; m++)
 			FOR_ALL (k, models[m]->graph->tensors)

@@ -145,8 +145,7 @@ static void borders_set(struct model *model)
 	FOR_ALL (i, graph->outputs)
 		if ((graph->outputs.at[i]->is_output = has_output(model, graph->outputs.at[i])))
 			push(arena, &outputs, graph->outputs.at[i]);
-	FOR_ALL (i, graph->inputs) {
-		struct tensor *input = graph->inputs.at[i];
+	FOR_EACH (struct tensor *input, graph->inputs) {
 		if ((input->is_input = input->mark & READ || input->is_output
 		                    || (!model->options->part && !(input->mark & USED))))
 			graph->inputs.at[kept++] = input;
@@ -157,8 +156,7 @@ static void borders_set(struct model *model)
 		outputs.at[i]->is_output = true;
 		push(arena, &graph->outputs, outputs.at[i]);
 	}
-	FOR_ALL (i, graph->tensors) {
-		struct tensor *tensor = graph->tensors.at[i];
+	FOR_EACH (struct tensor *tensor, graph->tensors) {
 		if (!(tensor->mark & IN))
 			continue;
 		tensor->is_input = true;

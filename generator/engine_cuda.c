@@ -76,8 +76,7 @@ static void upload_weights(struct engine *engine)
 	struct model *model = engine->model;
 	struct gpu *gpu = engine->state;
 	gpu->weights = cuda_memory(gpu->cuda, (size_t)model->lowered->weights_bytes);
-	FOR_ALL (i, model->lowered->constants) {
-		const struct constant_item *item = &model->lowered->constants.at[i];
+	FOR_EACH_AT (const struct constant_item *item, model->lowered->constants) {
 		uint64_t at = gpu->weights + (uint64_t)scheduled(item->of)->offset;
 		size_t bytes;
 		void *made;

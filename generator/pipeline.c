@@ -28,8 +28,7 @@ void model_computed(const struct model *model, struct choices *choices)
 /* What shall outlive a run is an output. */
 static void choose_modes(struct model *model)
 {
-	FOR_ALL (i, model->options->modes) {
-		struct mode_choice choice = model->options->modes.at[i];
+	FOR_EACH (struct mode_choice choice, model->options->modes) {
 		struct tensor *tensor = graph_tensor(model->graph, choice.name);
 		if (!tensor && model->options->some)
 			continue;
@@ -124,8 +123,7 @@ static bool stays_strict(void *user, const struct definition *d)
 {
 	const struct model *model = user;
 	bool strict = false;
-	FOR_ALL (i, model->options->strict) {
-		struct strict_layer *layer = &model->options->strict.at[i];
+	FOR_EACH_AT (struct strict_layer *layer, model->options->strict) {
 		bool is = !strcmp(layer->name, d->name)
 		        || (d->node && d->node->name && !strcmp(layer->name, d->node->name));
 		layer->used |= is;
@@ -220,7 +218,7 @@ void model_lower(struct model *model)
 		model->lowered = lower(model->program, options->target, options->optimise, &placing, loops_finish);
 	while (options->judge && options->judge(model, options->judge_user));
 	share(model->lowered, options->threads);
-	if (options->target->tile.rows && !tiles_forced(model->lowered))
+	if (options->target->options.tile.rows && !tiles_forced(model->lowered))
 		fail(model->build, EXIT_USAGE, options->model,
 		        model->refused.count
 		                ? "--tile: the compiler refuses that tile: registers spill, or products wait for each "
@@ -230,8 +228,7 @@ void model_lower(struct model *model)
 
 static void print_loops(const struct lowered *lowered, struct text *out)
 {
-	FOR_ALL (k, lowered->kernels) {
-		const struct kernel *kernel = lowered->kernels.at[k];
+	FOR_EACH (const struct kernel *kernel, lowered->kernels) {
 		if (kernel_inside(kernel))
 			print_loops(kernel_inside(kernel), out);
 		else if (printed_shapes[kernel->shape].loops) {

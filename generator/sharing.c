@@ -45,8 +45,7 @@ static struct tensor *renamed_tensor(const struct model *model, const char *old)
 
 void model_rename(struct model *model)
 {
-	FOR_ALL (i, model->options->renames) {
-		struct renaming *renaming = &model->options->renames.at[i];
+	FOR_EACH_AT (struct renaming *renaming, model->options->renames) {
 		struct tensor *tensor = renamed_tensor(model, renaming->old);
 		if (!tensor)
 			continue;
@@ -89,8 +88,7 @@ static bool is_one(struct model *const *models, int count, const char *name)
 static void check_shares(struct model *const *models, int count)
 {
 	const struct options *options = models[0]->options;
-	FOR_ALL (i, options->shares) {
-		const char *name = options->shares.at[i];
+	FOR_EACH (const char *name, options->shares) {
 		struct choices choices = choices_for(models[0]->build, name);
 		int have = 0, read = 0;
 		FOR (m, count) {

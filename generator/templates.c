@@ -110,8 +110,7 @@ static bool is_mentioned(const struct own_files *files, const char *name, const 
 
 static bool has_node(const struct graph *graph, const char *op)
 {
-	FOR_ALL (i, graph->nodes) {
-		const struct node *node = graph->nodes.at[i];
+	FOR_EACH (const struct node *node, graph->nodes) {
 		if (!strcmp(own_name(node), op))
 			return true;
 		FOR (a, node->attribute_count)
@@ -161,8 +160,8 @@ static const char *nearest_file(struct build *build, const char *name)
 void templates_check(struct build *build, const char *directory, const struct graph *graph)
 {
 	const struct own_files files = list_files(build, directory);
-	FOR_ALL (i, files.names) {
-		const char *name = files.names.at[i], *op = operator_of(build->arena, name);
+	FOR_EACH (const char *name, files.names) {
+		const char *op = operator_of(build->arena, name);
 		bool built_in = embedded_find(name) && !is_of_menu(name);
 		if (!built_in && !(op && reads_operator(&files, name, op, graph)) && !is_mentioned(&files, name, name)
 		        && !(op && is_mentioned(&files, name, op) && !op_find("", op)))

@@ -54,9 +54,9 @@ static int64_t read_bytes(const char *text)
 /* ---- facts ---- */
 void facts_pipes(struct target *target, const struct target *row, int pipes)
 {
-	target->fma_pipes = pipes;
-	target->load_bytes = row->load_bytes * pipes / row->fma_pipes;
-	target->store_bytes = row->store_bytes * pipes / row->fma_pipes;
+	target->units.pipes = pipes;
+	target->units.load = row->units.load * pipes / row->units.pipes;
+	target->units.store = row->units.store * pipes / row->units.pipes;
 }
 
 void facts_spell(const struct target *target, const struct target *row, char out[FACTS_MOST])
@@ -68,8 +68,8 @@ void facts_spell(const struct target *target, const struct target *row, char out
 		if (bytes_of(target, i) != bytes_of(row, i))
 			n += snprintf(out + n, FACTS_MOST - (size_t)n, ",%s=%s", caches[i].name,
 			        spell_bytes(bytes_of(target, i), bytes));
-	if (target->fma_pipes != row->fma_pipes)
-		snprintf(out + n, FACTS_MOST - (size_t)n, ",pipes=%d", target->fma_pipes);
+	if (target->units.pipes != row->units.pipes)
+		snprintf(out + n, FACTS_MOST - (size_t)n, ",pipes=%d", target->units.pipes);
 }
 
 /* -1: it is none. */

@@ -16,18 +16,18 @@
 #define V3 "x86-64 avx2 fma bmi bmi2"
 #define V4 V3 " avx512f avx512dq avx512vl avx512bw avx512cd"
 /* Measured on Intel's server cores, taken for all: from core to core 70 ns, and four bytes a cycle of many lines. */
-#define LINES .line_latency = 200, .line_cycles = 16
+#define LINES .lines.latency = 200, .lines.cycles = 16
 /* clang-format off */
 static const struct target targets[] = {
 	{ .name = "x86-64-v4", .needs = V4, .prelude = "c/prelude_avx512.jinja", .family = "c", .has_fma = true,
 	  .casts_64 = true, .strides = 4, .products = "f64 dot16 mul",
-	  .cc_flags = X86_V4, .lanes = 16, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 128, .store_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 16 << 20,
+	  .cc_flags = X86_V4, .lanes = 16, .registers = 32, .units.latency = 4, .units.pipes = 2,
+	  .units.load = 128, .units.store = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 16 << 20,
 	  LINES },
 	{ .name = "x86-64-v3", .needs = V3, .prelude = "c/prelude_avx2.jinja",
 	  .family = "c", .has_fma = true, .strides = 4, .products = "f64 dot16 mul",
-	  .cc_flags = X86_V3, .lanes = 8, .registers = 16, .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 64, .store_bytes = 32, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 8 << 20,
+	  .cc_flags = X86_V3, .lanes = 8, .registers = 16, .units.latency = 4, .units.pipes = 2,
+	  .units.load = 64, .units.store = 32, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 8 << 20,
 	  LINES },
 #if defined(__aarch64__)
 #define ARM_CROSS NULL
@@ -40,25 +40,25 @@ static const struct target targets[] = {
 	{ .name = "armv8.6-a", .needs = "aarch64 dotprod i8mm bf16", .cross = ARM_CROSS, .cross_package = ARM_PACKAGE,
 	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
 	  .products = "bfmmla bf16 smmla f64 dot8 dot16 mul", .cc_flags = ARM "-fno-schedule-insns -march=armv8.6-a+dotprod", .lanes = 4,
-	  .registers = 32, .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
+	  .registers = 32, .units.latency = 4, .units.pipes = 2,
+	  .units.load = 32, .units.store = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
 	  LINES },
 	{ .name = "armv8.2-a", .needs = "aarch64 dotprod", .cross = ARM_CROSS, .cross_package = ARM_PACKAGE,
 	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
 	  .products = "f64 dot8 dot16 mul", .cc_flags = ARM "-march=armv8.2-a+dotprod", .lanes = 4, .registers = 32,
-	  .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
+	  .units.latency = 4, .units.pipes = 2,
+	  .units.load = 32, .units.store = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
 	  LINES },
 	{ .name = "armv8-a", .needs = "aarch64", .cross = ARM_CROSS, .cross_package = ARM_PACKAGE,
 	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true, .products = "f64 dot16 mul",
-	  .cc_flags = ARM "-march=armv8-a", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
+	  .cc_flags = ARM "-march=armv8-a", .lanes = 4, .registers = 32, .units.latency = 4, .units.pipes = 2,
+	  .units.load = 32, .units.store = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
 	  LINES },
 #define BARE(arch, compiler, package, machine)                                                                         \
 	.needs = arch, .freestanding = true, .short_stack = true, .short_flash = true, .cross = compiler,             \
 	.cross_package = package, .prelude = "c/prelude_scalar.jinja", .family = "c",                                 \
 	.cc_flags = "-O2 -ffp-contract=off -fno-math-errno " machine " -ffunction-sections -fdata-sections",          \
-	.lanes = 1, .fma_pipes = 1, .load_bytes = 4, .store_bytes = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10,    \
+	.lanes = 1, .units.pipes = 1, .units.load = 4, .units.store = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10, \
 	.l3_bytes = 64 << 10, LINES
 /* Sums stay the chains that they are written as: gathered by the sum, their factors leave the registers. */
 #define APART " -fno-tree-reassoc -fno-tree-ter -fno-schedule-insns"
@@ -69,28 +69,28 @@ static const struct target targets[] = {
 /* Those of gcc 12's libgcc, disassembled. */
 #define THUMB2_ROUTINES .routines = "ldivmod 64,2lz 48,_l 16,_ul 16,_d 24,_f 32,_i 16,_u 16"
 	{ .name = "cortex-m0plus", CORTEX_M("__ARM_ARCH_6M__", "m0plus" APART), .products = "dot16 mul", .registers = 6,
-	  .fma_latency = 4, .routines = "ldivmod 108,_l2 88,_ul2 88,2lz 96,_lmul 28,_ll 0,_d 64,_f 32,_i 16,_u 16" },
+	  .units.latency = 4, .routines = "ldivmod 108,_l2 88,_ul2 88,2lz 96,_lmul 28,_ll 0,_d 64,_f 32,_i 16,_u 16" },
 	{ .name = "cortex-m3", THUMB2_ROUTINES, CORTEX_M("__ARM_ARCH_7M__", "m3" APART), .products = "dot8x4 dot16 mul", .registers = 9,
-	  .fma_latency = 4 },
+	  .units.latency = 4 },
 	{ .name = "cortex-m4", THUMB2_ROUTINES, CORTEX_M("__ARM_FEATURE_FMA", "m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard"),
-	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 3 },
+	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .units.latency = 3 },
 	{ .name = "cortex-m7", THUMB2_ROUTINES, CORTEX_M("__ARM_FEATURE_FMA", "m7 -mfpu=fpv5-d16 -mfloat-abi=hard"),
-	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 3 },
+	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .units.latency = 3 },
 	{ .name = "cortex-m33", THUMB2_ROUTINES, CORTEX_M("__ARM_FEATURE_FMA", "m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard"),
-	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 3 },
+	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .units.latency = 3 },
 	{ .name = "cortex-m55", THUMB2_ROUTINES, CORTEX_M("__ARM_FEATURE_MVE", "m55 -mfloat-abi=hard -fno-schedule-insns -fno-tree-vectorize -fira-region=one"),
 	  .products = "dot8x4 dot16 mul",
-	  .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 4,
-	  .exact_lanes = 4, .exact_prelude = "c/prelude_mve.jinja" },
+	  .has_fma = true, .registers = 32, .dword_registers = 10, .units.latency = 4,
+	  .exact.lanes = 4, .exact.prelude = "c/prelude_mve.jinja" },
 	{ .name = "rv32imac", RISCV("__riscv_mul", "rv32imac -mabi=ilp32"), .products = "dot8x4 dot16 mul", .registers = 24,
-	  .fma_latency = 4 },
+	  .units.latency = 4 },
 	{ .name = "rv32imafc", RISCV("__riscv_flen", "rv32imafc -mabi=ilp32f"), .products = "dot8x4 dot16 mul",
-	  .has_fma = true, .registers = 32, .dword_registers = 24, .fma_latency = 4 },
+	  .has_fma = true, .registers = 32, .dword_registers = 24, .units.latency = 4 },
 	{ .name = "generic", .needs = "", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = false,
 	  .products = "mul",
 	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno", .lanes = 1, .registers = 16, .dword_registers = 11,
-	  .fma_latency = 4, .fma_pipes = 1,
-	  .load_bytes = 8, .store_bytes = 4, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10, .l3_bytes = 4 << 20, LINES },
+	  .units.latency = 4, .units.pipes = 1,
+	  .units.load = 8, .units.store = 4, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10, .l3_bytes = 4 << 20, LINES },
 };
 /* clang-format on */
 
@@ -111,11 +111,11 @@ const struct target *target_row(const struct target *target) { return target_fin
 const struct target *target_small(struct arena *arena, const struct target *target)
 {
 	const char *level = target->cc_flags ? strstr(target->cc_flags, "-O2") : NULL;
-	if (target->small || !level)
+	if (target->options.small || !level)
 		return target;
 	struct target *small = arena_new(arena, struct target);
 	*small = *target;
-	small->small = true;
+	small->options.small = true;
 	small->cc_flags =
 	        arena_printf(arena, "%.*s-Os%s", (int)(level - target->cc_flags), target->cc_flags, level + 3);
 	return small;
@@ -123,12 +123,12 @@ const struct target *target_small(struct arena *arena, const struct target *targ
 
 const struct target *target_exact(struct arena *arena, const struct target *target)
 {
-	if (!target->exact_lanes)
+	if (!target->exact.lanes)
 		return NULL;
 	struct target *exact = arena_new(arena, struct target);
 	*exact = *target;
-	exact->lanes = target->exact_lanes;
-	exact->prelude = target->exact_prelude;
+	exact->lanes = target->exact.lanes;
+	exact->prelude = target->exact.prelude;
 	exact->registers = 3; /* of eight: two sums side by side, whose code is short */
 	return exact;
 }

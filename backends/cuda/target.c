@@ -40,7 +40,7 @@ const struct target *target_for_gpu(struct arena *arena, const char *arch)
 	return target;
 }
 
-#define OF_BITS .float_of_bits = "__uint_as_float", .double_of_bits = "__longlong_as_double"
+#define OF_BITS .words.float_of_bits = "__uint_as_float", .words.double_of_bits = "__longlong_as_double"
 static const struct target cuda_thread = { .name = "cuda", .family = "cuda", .has_fma = true, .lanes = 1, OF_BITS };
 
 /* registers: of 255, what a tile's sums and operands may take; addresses and epilogues need the rest.  l2_bytes: a
@@ -56,23 +56,23 @@ const struct target target_cuda = {
 	.products = PRODUCTS,
 	.lanes = 32,
 	.registers = 40,
-	.fma_latency = 4,
-	.fma_pipes = 1,
-	.load_bytes = 128,
-	.store_bytes = 128,
+	.units.latency = 4,
+	.units.pipes = 1,
+	.units.load = 128,
+	.units.store = 128,
 	.l1_bytes = 128 << 10,
 	.l2_bytes = 32 << 20,
 	.l3_bytes = 32 << 20,
-	.vector4 = "float4",
-	.shared = "__shared__ ",
-	.barrier = "__syncwarp()",
+	.words.vector4 = "float4",
+	.words.shared = "__shared__ ",
+	.words.barrier = "__syncwarp()",
 	OF_BITS,
 	.scratch_bytes = 48 << 10,
 	.scratch_is_near = true,
 	.lanes_are_threads = true,
 	.hides_latency = true,
-	.tiles_least = 256,
-	.block_work = 128,
+	.share.tiles = 256,
+	.share.work = 128,
 	.thread = &cuda_thread,
 	.checks_late = true,
 	.kernels_apart = true,

@@ -24,9 +24,18 @@
 #define NORETURN __attribute__((noreturn))
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* Numbers from 0 on, below `count` and of its type; places of a vector. */
 #define FOR(i, count) for (__typeof__((count) + 0) i = 0; i < (count); i++)
 #define FOR_ALL(i, vector) FOR (i, (vector).count)
+/* What stands in a vector, one after the other; `break` ends it, as of one loop. */
+#define FOR_EACH(declared, vector) \
+	for (size_t at_ = 0, on_ = 1; on_ && at_ < (vector).count; at_++) \
+		for (declared = (on_ = 0, (vector).at[at_]); !on_; on_ = 1)
+/* … where that is no pointer: its place. */
+#define FOR_EACH_AT(declared, vector) \
+	for (size_t at_ = 0, on_ = 1; on_ && at_ < (vector).count; at_++) \
+		for (declared = (on_ = 0, &(vector).at[at_]); !on_; on_ = 1)
 
 /* ---- fail.c: the ways a build ends; also the exit codes of the program ---- */
 enum exit_code {

@@ -18,7 +18,7 @@ static const struct target *logging_target(struct build *build, const struct cli
 		fail(build, EXIT_USAGE, NULL,
 		        "--log goes without --threads and --schedule steps: assignments are told in their order");
 	*target = *cli->options.target;
-	target->log = true;
+	target->options.log = true;
 	target->lanes = 1;
 	target->prelude = "c/prelude_scalar.jinja";
 	return target;

@@ -220,8 +220,7 @@ static void look_for_cuda(struct findings *f)
 /* ---- telling ---- */
 static void print_text(const struct findings *f)
 {
-	FOR_ALL (i, f->all) {
-		const struct finding *one = &f->all.at[i];
+	FOR_EACH_AT (const struct finding *one, f->all) {
 		printf("%-9s %-18s %s", one->there ? "ok" : one->needed ? "MISSING" : "missing", one->what, one->found);
 		if (!one->there)
 			printf("; for %s%s%s", one->use, one->package ? "; Debian: " : "",
@@ -233,8 +232,7 @@ static void print_text(const struct findings *f)
 static void print_json(const struct findings *f)
 {
 	json_t *list = json_array();
-	FOR_ALL (i, f->all) {
-		const struct finding *one = &f->all.at[i];
+	FOR_EACH_AT (const struct finding *one, f->all) {
 		json_t *report = json_pack("{s:s,s:b,s:b,s:s,s:s}", "what", one->what, "there", one->there, "needed",
 		        one->needed, "found", one->found, "use", one->use);
 		if (!one->there && one->package)

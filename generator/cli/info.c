@@ -63,8 +63,7 @@ static void count_nodes(struct info *info, const struct graph *graph)
 /* What was learnt: constants of every type but those of shapes and indices, int64 and bool. */
 static void count_parameters(struct info *info, const struct graph *graph)
 {
-	FOR_ALL (i, graph->tensors) {
-		const struct tensor *tensor = graph->tensors.at[i];
+	FOR_EACH (const struct tensor *tensor, graph->tensors) {
 		if (!tensor->data || tensor->type == DTYPE_I64 || tensor->type == DTYPE_BOOL
 		        || tensor->type == DTYPE_STRING)
 			continue;
@@ -96,8 +95,7 @@ static void try_stages(struct info *info, struct graph *graph)
 			model_prepare(info->model);
 			const struct program *program = define_graph(graph);
 			info->multiply_adds = 0;
-			FOR_ALL (i, program->all) {
-				const struct definition *d = program->all.at[i];
+			FOR_EACH (const struct definition *d, program->all) {
 				if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products)
 					info->multiply_adds +=
 					        (double)definition_elements(d) * (double)definition_terms(d);

@@ -226,8 +226,7 @@ static void sort_cpus(struct cli *cli, const struct option_row *row, const char 
 {
 	struct build *build = cli->build;
 	VECTOR(const struct target *) asked = { 0 };
-	FOR_ALL (c, cli->cpus) {
-		const struct target *target = cli->cpus.at[c];
+	FOR_EACH (const struct target *target, cli->cpus) {
 		if (cli->command->bit != IN_BUILD)
 			wrong(cli, row, value, "names several CPUs, which only a library that is built can have");
 		if (*target->needs && strncmp(target->needs, "x86-64", 6))

@@ -201,7 +201,7 @@ bool cli_takes_cuda(struct cli *cli)
 	if (cuda) { /* one text for all: its tiles are for the one in the middle */
 		struct target *target = arena_new(cli->build->arena, struct target);
 		*target = cli->archs.count ? *target_of_arch(cli, cli->archs.count / 2) : target_cuda;
-		target->tile = cli->tile;
+		target->options.tile = cli->tile;
 		if (cli->tile_each)
 			list_others(cli, target);
 		cli->options.target = target;

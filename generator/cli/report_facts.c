@@ -65,8 +65,7 @@ static json_t *nodes_json(struct facts *facts, const struct kernel *kernel)
 {
 	const struct program *program = facts->model->program;
 	struct walk walk = { facts, kernel, json_array() };
-	FOR_ALL (m, kernel->members) {
-		const struct definition *member = kernel->members.at[m];
+	FOR_EACH (const struct definition *member, kernel->members) {
 		FOR_ALL (i, program->all)
 			if (!strcmp(program->all.at[i]->name, member->name))
 				definition_loads(program->all.at[i], walk_load, &walk);
@@ -125,8 +124,7 @@ static json_t *graph_json(const struct facts *facts)
 			json_array_append(json_object_get(of, tensor), json_object_get(kernel, "name"));
 		}
 	}
-	FOR_ALL (i, graph->nodes) {
-		const struct node *node = graph->nodes.at[i];
+	FOR_EACH (const struct node *node, graph->nodes) {
 		json_t *outs = json_array(), *kernels = json_array();
 		FOR (o, node->outs)
 			if (node->out[o]) {
@@ -225,8 +223,7 @@ static json_t *edges_json(const struct facts *facts)
 	VECTOR(int) ends = { 0 }; /* by lane: the last row that it is taken to */
 	json_t *list = json_array();
 	FOR_ALL (k, lowered->kernels)
-		FOR_ALL (p, lowered->kernels.at[k]->params) {
-			const struct param *param = &lowered->kernels.at[k]->params.at[p];
+		FOR_EACH_AT (const struct param *param, lowered->kernels.at[k]->params) {
 			size_t e = 0;
 			if (param->written || param->of->source == SOURCE_CONSTANT)
 				continue;
@@ -240,8 +237,7 @@ static json_t *edges_json(const struct facts *facts)
 		}
 	push(facts->arena, &ends, 0);
 	for (int row = -1; row < (int)lowered->kernels.count; row++)
-		FOR_ALL (e, edges) {
-			struct edge *edge = &edges.at[e];
+		FOR_EACH_AT (struct edge *edge, edges) {
 			if (edge->from != row)
 				continue;
 			size_t lane = edge->last > row + 1 ? 1 : 0;

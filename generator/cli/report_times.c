@@ -8,7 +8,7 @@
 /* Bytes a cycle from where so many lie: L1 as the facts say, each cache behind it half of that before. */
 static double reckoned_rate(const struct target *target, double bytes, const char **from)
 {
-	double rate = target->load_bytes > 0 ? target->load_bytes : 4;
+	double rate = target->units.load > 0 ? target->units.load : 4;
 	if (bytes < (double)target->l1_bytes)
 		return *from = "L1", rate;
 	if (bytes < (double)target->l2_bytes)
@@ -20,7 +20,7 @@ static double reckoned_rate(const struct target *target, double bytes, const cha
 
 static double reckoned_fmas(const struct target *target)
 {
-	return (double)(target->lanes > 0 ? target->lanes : 1) * (target->fma_pipes > 0 ? target->fma_pipes : 1);
+	return (double)(target->lanes > 0 ? target->lanes : 1) * (target->units.pipes > 0 ? target->units.pipes : 1);
 }
 
 static void reckon(json_t *kernel, const struct target *target)

@@ -18,8 +18,7 @@ static void print_source(struct model *model, bool only, struct text *out)
 		.name = model->name };
 	struct text kernels;
 	text_init(&kernels, build);
-	FOR_ALL (k, model->lowered->kernels) {
-		const struct kernel *kernel = model->lowered->kernels.at[k];
+	FOR_EACH (const struct kernel *kernel, model->lowered->kernels) {
 		emit_kernel(&emit, only && kernel->same ? kernel->same : kernel, &kernels);
 		text_addc(&kernels, '\n');
 	}

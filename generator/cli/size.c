@@ -216,8 +216,7 @@ static void print_parts(const struct sizing *s)
 		        text_clean(arena, emit_kernel_nodes(arena, kernel)));
 	}
 	printf("\n%10s  %-20s %-14s tensor\n", "bytes", "where", "kernels");
-	FOR_ALL (i, lowered->program->all) {
-		const struct definition *d = lowered->program->all.at[i];
+	FOR_EACH (const struct definition *d, lowered->program->all) {
 		if (has_place(d))
 			printf("%10" PRId64 "  %-20s %-14s %s %s\n", scheduled(d)->bytes, place_text(arena, lowered, d),
 			        arena_printf(arena, "%d to %d", scheduled(d)->first, scheduled(d)->last),

@@ -19,8 +19,8 @@ static json_t *facts(const struct target *target, bool native)
 {
 	return json_pack("{s:s,s:s,s:i,s:i,s:b,s:s,s:s,s:s}", "name", target->name, "facts",
 	        target_text(native ? target_native() : target), "lanes", target->lanes, "registers", target->registers,
-	        "native", native, "vector4", word(target->vector4), "shared", word(target->shared), "barrier",
-	        word(target->barrier));
+	        "native", native, "vector4", word(target->words.vector4), "shared", word(target->words.shared),
+	        "barrier", word(target->words.barrier));
 }
 
 static json_t *gpus(void)

@@ -554,8 +554,7 @@ void program_remove_dead(struct program *program)
 
 struct definition *program_constant(struct program *program, struct definition *of)
 {
-	FOR_ALL (i, program->all) {
-		struct definition *d = program->all.at[i];
+	FOR_EACH (struct definition *d, program->all) {
 		if (d == of
 		        || (d->source == SOURCE_CONSTANT && d->data == of->data && d->type == of->type
 		                && d->rank == of->rank

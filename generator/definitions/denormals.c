@@ -81,8 +81,7 @@ static void read(void *user, const struct expr *load)
 bool definition_is_factor(const struct program *body, const struct definition *input)
 {
 	bool factor = false;
-	FOR_ALL (i, body->all) {
-		const struct definition *d = body->all.at[i];
+	FOR_EACH (const struct definition *d, body->all) {
 		struct asking asking = { .input = input };
 		definition_loads(d, read, &asking);
 		if (asking.reads && !d->products)

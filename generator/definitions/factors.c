@@ -139,8 +139,8 @@ static void store_factors(struct rounding *r)
 	struct program *program = r->program;
 	bool *stored = arena_new_array(r->arena, bool, program->all.count + 1);
 	VECTOR(struct definition *) readers = { 0 };
-	FOR_ALL (i, program->all) {
-		const struct definition *d = program->all.at[i], *of;
+	FOR_EACH (const struct definition *d, program->all) {
+		const struct definition *of;
 		for (int f = 0; d->products && d->type == DTYPE_F32 && f < 2 && !is_strict(r, d); f++)
 			if ((of = stored_factor(d->body->arg[f], d->body->arg[1 - f])))
 				stored[of->number] = true;

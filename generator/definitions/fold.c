@@ -132,8 +132,7 @@ void check_fail(const struct program *program, const struct definition *check, c
 void program_settle_checks(struct program *program)
 {
 	size_t kept = 0;
-	FOR_ALL (i, program->checks) {
-		struct definition *check = program->checks.at[i];
+	FOR_EACH (struct definition *check, program->checks) {
 		if (check->source != SOURCE_CONSTANT)
 			program->checks.at[kept++] = check;
 		else if (!*(const uint8_t *)definition_data(check))

@@ -320,8 +320,7 @@ static void print_repeat(const struct definition *definition, struct text *out)
 void program_print(const struct program *program, struct text *out)
 {
 	text_printf(out, "program %s\n", program->name);
-	FOR_ALL (i, program->all) {
-		const struct definition *definition = program->all.at[i];
+	FOR_EACH (const struct definition *definition, program->all) {
 		print_type(definition, out);
 		if (definition->source == SOURCE_INPUT)
 			text_adds(out, "    input");

@@ -330,7 +330,7 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 	size_t before = program->all.count;
 	if (!match(&w))
 		return false;
-	w.tiles_y = (conv->extents[2] + m - 1) / m, w.tiles_x = (conv->extents[3] + m - 1) / m;
+	w.tiles_y = ceil_div(conv->extents[2], m), w.tiles_x = ceil_div(conv->extents[3], m);
 	/* The sum over the channels must be a chain too, whatever their number. */
 	if (conv->extents[1] * w.tiles_y * w.tiles_x * w.n * w.n <= FEW_OUTPUTS)
 		return false;
@@ -352,8 +352,7 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 
 struct rewrite *program_rewrite(const struct program *program, const struct definition *definition)
 {
-	FOR_ALL (i, program->rewrites) {
-		struct rewrite *rewrite = program->rewrites.at[i];
+	FOR_EACH (struct rewrite *rewrite, program->rewrites) {
 		FOR (p, COUNT(rewrite->parts))
 			if (rewrite->parts[p] == definition)
 				return rewrite;

@@ -15,7 +15,7 @@ static bool a_by_rows(const struct contraction *c)
  * the rows: with a quad between they share a bank by fours, and quads stay aligned. */
 int block_a_step(const struct contraction *c)
 {
-	return c->depth + (a_by_rows(c) && !product_is_matrix(c->product) ? QUAD : 0);
+	return c->block.depth + (a_by_rows(c) && !product_is_matrix(c->product) ? QUAD : 0);
 }
 static bool b_transposed(const struct contraction *c)
 {
@@ -28,24 +28,25 @@ int block_sums_apart(const struct contraction *c) { return product_is_matrix(c->
 static int b_step(const struct contraction *c, int lanes)
 {
 	if (product_is_of_groups(c->product))
-		return c->tile_vecs * lanes;
+		return c->tile.vecs * lanes;
 	if (product_is_matrix(c->product))
-		return c->tile_vecs * lanes + block_sums_apart(c);
-	return c->tile_vecs * lanes + (!b_transposed(c) ? 0 : c->depth < lanes ? lanes / c->depth : 1);
+		return c->tile.vecs * lanes + block_sums_apart(c);
+	return c->tile.vecs * lanes + (!b_transposed(c) ? 0 : c->block.depth < lanes ? lanes / c->block.depth : 1);
 }
 int block_b_step(const struct printing *p) { return b_step(p->c, p->emit->target->lanes); }
 
 /* As floats: a chunk's a, and its b behind it, which may be of 16 bits. */
 static int64_t stage_floats(const struct contraction *c, int lanes)
 {
-	return (int64_t)c->warps * c->tile_rows * block_a_step(c)
-	        + (c->codes.bits ? codes_chunk(c) * b_step(c, lanes)
-	                         : (int64_t)c->depth * b_step(c, lanes) * (int64_t)dtype_bytes(c->b->type, 1) / 4);
+	return (int64_t)c->block.warps * c->tile.rows * block_a_step(c)
+	        + (c->codes.bits
+	                        ? codes_chunk(c) * b_step(c, lanes)
+	                        : (int64_t)c->block.depth * b_step(c, lanes) * (int64_t)dtype_bytes(c->b->type, 1) / 4);
 }
 
 int64_t block_dynamic(const struct target *target, const struct contraction *c)
 {
-	int64_t bytes = 4 * c->stages * stage_floats(c, target->lanes);
+	int64_t bytes = 4 * c->block.stages * stage_floats(c, target->lanes);
 	return bytes > target->scratch_bytes || product_is_of_groups(c->product) ? bytes : 0; /* aligned to 1024 */
 }
 
@@ -74,7 +75,7 @@ static struct value a_value(struct printing *p, struct printer *printer)
 	struct text there;
 	text_init(&there, p->emit->build);
 	FOR (i, c->pad_count) {
-		const struct range *pad = &c->arranged_pads[i];
+		const struct range *pad = &c->arranged.pads[i];
 		const char *at = printer_index(printer, pad->at);
 		text_printf(&there, " && %s >= %" PRId64 " && %s < %" PRId64, at, pad->from, at, pad->to);
 	}
@@ -120,7 +121,7 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
 	value_set_int(b, "columns", c->extents[c->column]);
 	value_set_bool(b, "packed", packed);
-	value_set_string(b, "element", c->wide ? contraction_element_of_b(c) : "float");
+	value_set_string(b, "element", c->arranged.wide ? contraction_element_of_b(c) : "float");
 	value_set_int(b, "each",
 	        packed && !c->codes.bits ? COPY_BYTES / (int64_t)dtype_bytes(c->b->type, 1)
 	                : quads          ? QUAD
@@ -140,7 +141,7 @@ static struct value b_value(struct printing *p, struct printer *printer)
 enum { WARPS_BESIDE = 4 };
 static bool block_is_alone(const struct contraction *c)
 {
-	return product_is_matrix(c->product) && c->warps > WARPS_BESIDE;
+	return product_is_matrix(c->product) && c->block.warps > WARPS_BESIDE;
 }
 
 struct value block_value(struct printing *p, struct printer *printer)
@@ -148,7 +149,7 @@ struct value block_value(struct printing *p, struct printer *printer)
 	const struct contraction *c = p->c;
 	struct value block = value_dict(p->arena), passed = value_list(p->arena);
 	int64_t rows = 1, terms = 1, most = 0, far = 1;
-	int lanes = p->emit->target->lanes, tall = c->warps * c->tile_rows;
+	int lanes = p->emit->target->lanes, tall = c->block.warps * c->tile.rows;
 	for (int v = c->batches; v < c->column; v++)
 		rows *= c->extents[v];
 	FOR (t, c->terms)
@@ -161,48 +162,48 @@ struct value block_value(struct printing *p, struct printer *printer)
 	}
 	FOR (v, c->batches)
 		value_list_add(passed, value_string(p->names[v]));
-	int64_t stage = stage_floats(c, lanes), floats = c->stages * stage;
-	value_set_int(block, "warps", c->warps);
+	int64_t stage = stage_floats(c, lanes), floats = c->block.stages * stage;
+	value_set_int(block, "warps", c->block.warps);
 	value_set_int(block, "resident", block_is_alone(c) ? 1 : 2);
-	value_set_int(block, "depth", c->depth);
+	value_set_int(block, "depth", c->block.depth);
 	value_set_int(block, "rows", rows);
 	value_set_int(block, "terms", terms);
-	value_set_int(block, "chunks", (terms + c->depth - 1) / c->depth);
+	value_set_int(block, "chunks", ceil_div(terms, c->block.depth));
 	value_set_bool(block, "whole", rows % tall == 0);
 	value_set_int(block, "tall", tall);
-	value_set_int(block, "wide", c->tile_vecs * lanes);
+	value_set_int(block, "wide", c->tile.vecs * lanes);
 	/* Addresses behind the last row or term are reckoned too, though nothing is read there, and what is subtracted
 	 * from them comes last. */
 	most = terms > most ? terms : most;
 	most -= c->a_at->constant < 0 ? c->a_at->constant : 0;
 	if (c->b_mode == B_PACKED)
-		far = c->tile_vecs * lanes;
+		far = c->tile.vecs * lanes;
 	else
 		most -= c->b_at->constant < 0 ? c->b_at->constant : 0;
 	for (int v = 0; v <= c->column + c->terms; v++) {
 		far = index_factor(c->a_at, v) > far ? index_factor(c->a_at, v) : far;
 		far = c->b_mode != B_PACKED && index_factor(c->b_at, v) > far ? index_factor(c->b_at, v) : far;
 	}
-	value_set_string(block, "index", most + (tall + c->depth) * far < INT32_MAX ? "int" : "long");
+	value_set_string(block, "index", most + (tall + c->block.depth) * far < INT32_MAX ? "int" : "long");
 	value_dict_set(block, "passed", passed);
 	value_dict_set(block, "axes", axes_of(p, c->batches, c->rows));
 	value_dict_set(block, "term_axes", axes_of(p, c->column + 1, c->terms));
-	value_set_int(block, "stages", c->stages);
-	value_set_int(block, "ahead", c->stages - (product_is_of_groups(c->product) ? 2 : 1));
+	value_set_int(block, "stages", c->block.stages);
+	value_set_int(block, "ahead", c->block.stages - (product_is_of_groups(c->product) ? 2 : 1));
 	value_set_int(block, "unroll",
 	        product_is_of_groups(c->product)           ? 1
-	                : product_is_matrix(c->product)    ? c->depth / c->product->together
-	                : c->tile_rows * c->tile_vecs > 32 ? 1
-	                : c->tile_rows * c->tile_vecs > 8  ? 2
+	                : product_is_matrix(c->product)    ? c->block.depth / c->product->together
+	                : c->tile.rows * c->tile.vecs > 32 ? 1
+	                : c->tile.rows * c->tile.vecs > 8  ? 2
 	                : codes_in_tile(c)                 ? CODES_UNROLL * c->codes.bits / 32
-	                : c->tile_rows * c->tile_vecs < 3  ? c->depth / BLOCK_UNROLL
+	                : c->tile.rows * c->tile.vecs < 3  ? c->block.depth / BLOCK_UNROLL
 	                                                   : 8);
 	value_set_int(block, "stage", stage);
 	value_set_int(block, "shared", floats);
 	value_set_bool(block, "dynamic", block_dynamic(p->emit->target, c));
 	value_set_int(block, "sums_apart", block_sums_apart(c));
 	value_set_int(block, "heavy_rows",
-	        product_is_matrix(c->product) ? c->product->m : floats / c->warps / (c->tile_vecs * lanes));
+	        product_is_matrix(c->product) ? c->product->m : floats / c->block.warps / (c->tile.vecs * lanes));
 	value_dict_set(block, "a", a_value(p, printer));
 	value_dict_set(block, "b", b_value(p, printer));
 	return block;

@@ -38,8 +38,7 @@ static int64_t depth_of(const struct compiling *c, const struct kernel *kernel)
 	size_t n = strlen(symbol);
 	if (c->w->emit->target->freestanding)
 		return stack_depth(c->w->emit->target, &c->objects, &c->frames, symbol);
-	FOR_ALL (i, c->frames.of) {
-		const struct stack_frame *frame = &c->frames.of.at[i];
+	FOR_EACH_AT (const struct stack_frame *frame, c->frames.of) {
 		if (!strcmp(frame->name, symbol))
 			own = frame->bytes;
 		else if (!inside && !strncmp(frame->name, symbol, n) && frame->name[n] == '_' && frame->bytes > below)
@@ -196,8 +195,7 @@ static int64_t code_of(const struct object_sizes *objects, const char *symbol)
 {
 	int64_t bytes = 0;
 	size_t n = strlen(symbol);
-	FOR_ALL (i, objects->functions) {
-		const struct object_function *one = &objects->functions.at[i];
+	FOR_EACH_AT (const struct object_function *one, objects->functions) {
 		if (one->bytes > 0 && !strncmp(one->name, symbol, n) && (!one->name[n] || one->name[n] == '_'))
 			bytes += one->bytes;
 	}
@@ -216,8 +214,7 @@ static bool is_defined(const struct object_sizes *objects, const char *name)
 static void find_wanted(const struct writing *w, const struct object_sizes *objects, struct package_sizes *sizes)
 {
 	const char *weights = arena_printf(w->emit->arena, "%s_weights", w->package->name);
-	FOR_ALL (i, objects->functions) {
-		const struct object_function *one = &objects->functions.at[i];
+	FOR_EACH_AT (const struct object_function *one, objects->functions) {
 		bool known =
 		        one->bytes >= 0 || !*one->name || !strcmp(one->name, weights) || is_defined(objects, one->name);
 		FOR_ALL (k, sizes->wanted)
@@ -295,8 +292,7 @@ static void compile(struct compiling *c)
 		add_link(c, w->sources.at[i]);
 	FOR_ALL (i, w->headers)
 		add_link(c, w->headers.at[i]);
-	FOR_ALL (i, w->runtime) {
-		const char *file = w->runtime.at[i];
+	FOR_EACH (const char *file, w->runtime) {
 		add_link(c, file);
 		if (!strcmp(file + strlen(file) - 2, ".c"))
 			push(arena, &units, file);

@@ -14,18 +14,18 @@ static void plan_packed_a(struct printing *p)
 	p->row_stride.direct = row >= 0 ? index_factor(c->a_at, row) : 0;
 	FOR (t, c->terms)
 		p->term_stride[t].direct = index_factor(c->a_at, c->column + 1 + t);
-	p->packed = c->pad_count > 0 || c->copied;
+	p->packed = c->pad_count > 0 || c->staging.copied;
 	if (!p->packed)
 		return;
 	/* strides inside the tile: the direct ones where packed a and the tensor agree, else parameters */
 	stage_padded(c, packed_a_rows(c), &p->packed_a);
 	p->row_stride.packed = p->packed_a.of_row;
-	p->row_stride.direct = c->copied ? p->packed_a.of_row : p->row_stride.direct;
+	p->row_stride.direct = c->staging.copied ? p->packed_a.of_row : p->row_stride.direct;
 	p->row_stride.name = p->packed_a.of_row != p->row_stride.direct ? "a_row" : NULL;
 	FOR (t, c->terms) {
 		struct stride *s = &p->term_stride[t];
 		s->packed = p->packed_a.of_term[t];
-		s->direct = c->copied ? s->packed : s->direct;
+		s->direct = c->staging.copied ? s->packed : s->direct;
 		s->name = s->packed != s->direct ? arena_printf(p->arena, "a_%s", p->names[c->column + 1 + t]) : NULL;
 	}
 }
@@ -77,7 +77,7 @@ static struct value packed_a_value(struct printing *p)
 		value_list_add(dims, dim);
 	}
 	FOR (i, c->pad_count) {
-		const struct range *range = &c->arranged_pads[i];
+		const struct range *range = &c->arranged.pads[i];
 		struct value pad = pad_value(p, range);
 		int64_t reach = 0;
 		bool along = false;
@@ -96,10 +96,10 @@ static struct value packed_a_value(struct printing *p)
 	        && (run ? last->stride == 1 : last->pad && last->factor == 1 && last->stride == 1);
 	value_set_bool(packed_a, "wide", wide);
 	int64_t floats = stage->floats + (wide ? lanes - 1 : 0);
-	floats = packs_group_of_a(c) ? (floats + lanes - 1) / lanes * lanes : floats;
+	floats = packs_group_of_a(c) ? ceil_div(floats, lanes) * lanes : floats;
 	value_set_int(packed_a, "floats", floats);
-	value_set_int(packed_a, "blocks", packs_group_of_a(c) ? c->packed_a_blocks : 1);
-	value_set_bool(packed_a, "always", c->copied);
+	value_set_int(packed_a, "blocks", packs_group_of_a(c) ? c->staging.a_blocks : 1);
+	value_set_bool(packed_a, "always", c->staging.copied);
 	value_set_string(packed_a, "base", contraction_base_of_a(p, packs_group_of_a(c)));
 	value_set_string(packed_a, "of_k_block",
 	        packs_group_of_a(c) && c->k_block
@@ -159,7 +159,7 @@ const struct index *contraction_pooled(
 		at[v] = index_var(p->arena, v, d->extents[v]);
 		if (root == c->pool.row || root == c->pool.across)
 			names[v] = root == c->pool.row ? "q" : across;
-		else if (root >= 0 && index_is_var(c->of_root[root], &var)) {
+		else if (root >= 0 && index_is_var(c->arranged.of_root[root], &var)) {
 			names[v] = var == c->column ? column : p->names[var];
 			*lane = var == c->column ? v : *lane;
 		}
@@ -205,7 +205,7 @@ static struct value pool_value(struct printing *p)
 		value_dict_set(part, "columns",
 		        !c->pool.by_panel             ? value_int(tail ? columns : whole)
 		                : columns % c->panels ? value_string("vecs")
-		                                      : value_int(c->tile_vecs));
+		                                      : value_int(c->tile.vecs));
 		value_set_int(part, "first", tail ? whole : 0);
 		value_dict_set(part, "load", value_function(p->arena, "load", "tap", call_pool_load, user));
 		value_dict_set(part, "store", value_function(p->arena, "store", "value", call_pool_store, user));
@@ -230,7 +230,7 @@ static struct value pool_value(struct printing *p)
 static struct value transposed_store_value(struct printing *p)
 {
 	const struct contraction *c = p->c;
-	if (!c->transposed_store)
+	if (!c->staging.transposed)
 		return value_none();
 	struct value transposed_store = value_dict(p->arena);
 	const struct index *with[MAX_VARS] = { 0 };
@@ -239,12 +239,13 @@ static struct value transposed_store_value(struct printing *p)
 	for (int v = c->batches; v < c->column; v++)
 		with[v] = index_constant(p->arena, 0);
 	const char *to = printer_address(&printer, c->result, index_substitute(p->arena, c->out_at, with));
-	int64_t rows = c->span / c->row_blocks * c->extents[contraction_row(c)];
-	if (c->around && c->around != rows)
-		to = arena_printf(p->arena, "%s + %" PRId64 " * (first / %" PRId64 ")", to, c->around - rows, c->span);
-	value_set_int(transposed_store, "floats", c->transposed_store * contraction_transposed_width(p));
+	int64_t rows = c->staging.span / c->row_blocks * c->extents[contraction_row(c)];
+	if (c->staging.around && c->staging.around != rows)
+		to = arena_printf(p->arena, "%s + %" PRId64 " * (first / %" PRId64 ")", to, c->staging.around - rows,
+		        c->staging.span);
+	value_set_int(transposed_store, "floats", c->staging.transposed * contraction_transposed_width(p));
 	value_set_int(transposed_store, "width", contraction_transposed_width(p));
-	value_set_int(transposed_store, "span", c->around ? c->span : 0);
+	value_set_int(transposed_store, "span", c->staging.around ? c->staging.span : 0);
 	value_set_string(transposed_store, "first", contraction_transposed_row(p, "first"));
 	value_set_string(transposed_store, "last", contraction_transposed_row(p, "last"));
 	value_set_string(transposed_store, "row", contraction_transposed_row(p, "block"));
@@ -270,13 +271,13 @@ static struct value list_ends(struct printing *p)
 		if (!c->counts[v])
 			continue;
 		struct value let = value_dict(p->arena);
-		const char *count = emit_count(p->emit, p->kernel, c->counts[v], c->extents[v] / c->each[v]);
+		const char *count = emit_count(p->emit, p->kernel, c->counts[v], c->extents[v] / c->arranged.each[v]);
 		p->ends[v] = arena_printf(p->arena, "%s_end", p->names[v]);
-		if (v > c->column && !c->ends_short && !scheduled(c->counts[v])->whole)
+		if (v > c->column && !c->roles.ends_short && !scheduled(c->counts[v])->whole)
 			count = arena_printf(
 			        p->arena, "((%s) + %d) / %d * %d", count, BLOCK_UNROLL, BLOCK_UNROLL, BLOCK_UNROLL);
-		else if (v <= c->column && c->each[v] != 1)
-			count = arena_printf(p->arena, "%" PRId64 " * (%s)", c->each[v], count);
+		else if (v <= c->column && c->arranged.each[v] != 1)
+			count = arena_printf(p->arena, "%" PRId64 " * (%s)", c->arranged.each[v], count);
 		if (!any) {
 			any = true;
 			ends = value_dict(p->arena);
@@ -312,7 +313,7 @@ static int few_rows(const struct printing *p, int row, int64_t rows, int *height
 {
 	const struct contraction *c = p->c;
 	int count = 0;
-	if (row >= 0 && p->ends[row] && !c->warps && !c->pool.d && !c->transposed_store)
+	if (row >= 0 && p->ends[row] && !c->block.warps && !c->pool.d && !c->staging.transposed)
 		for (int few = 1; few < rows; few *= 2)
 			heights[count++] = few;
 	return count;
@@ -323,10 +324,10 @@ static void list_tiles(struct printing *p, int row, int64_t rows, int64_t vecs)
 	const struct contraction *c = p->c;
 	int lanes = p->emit->target->lanes, left = (int)(c->extents[c->column] % lanes), heights[16], widths[2],
 	    few = few_rows(p, row, rows / c->row_blocks, heights), height_count = few, width_count = 0;
-	heights[height_count++] = c->warps ? c->tile_rows : (int)((rows + c->row_blocks - 1) / c->row_blocks);
-	if (rows % c->row_blocks && !c->warps)
+	heights[height_count++] = c->block.warps ? c->tile.rows : (int)ceil_div(rows, c->row_blocks);
+	if (rows % c->row_blocks && !c->block.warps)
 		heights[height_count++] = (int)(rows / c->row_blocks);
-	widths[width_count++] = (int)((vecs + c->panels - 1) / c->panels);
+	widths[width_count++] = (int)ceil_div(vecs, c->panels);
 	if (vecs % c->panels)
 		widths[width_count++] = (int)(vecs / c->panels);
 	int last_width = (int)(vecs - vecs * (c->panels - 1) / c->panels);
@@ -356,10 +357,10 @@ static struct counting count_of(const struct printing *p)
 	const struct contraction *c = p->c;
 	struct counting n = { .lanes = p->emit->target->lanes, .row = contraction_row(c), .terms = 1 };
 	n.rows = n.row >= 0 ? c->extents[n.row] : 1;
-	n.vecs = (c->extents[c->column] + n.lanes - 1) / n.lanes;
+	n.vecs = ceil_div(c->extents[c->column], n.lanes);
 	FOR (t, c->terms)
 		n.terms *= c->extents[c->column + 1 + t];
-	n.heavy = (c->value && expr_cost(c->value) > HEAVY) || product_is_matrix(c->product);
+	n.heavy = (c->arranged.value && expr_cost(c->arranged.value) > HEAVY) || product_is_matrix(c->product);
 	return n;
 }
 
@@ -388,7 +389,7 @@ static struct value choice_value(struct printing *p, int i, const struct countin
 	if (i < p->tile_count - 1) {
 		if (of->few)
 			text_printf(&when, "%s - %s <= %d", p->ends[n->row], p->names[n->row], of->rows);
-		else if (n->row >= 0 && n->rows % c->row_blocks && !c->warps)
+		else if (n->row >= 0 && n->rows % c->row_blocks && !c->block.warps)
 			text_printf(&when, "rows == %d", of->rows);
 		if (of->last && c->panels > 1)
 			text_printf(&when, "%spanel == %" PRId64, when.count ? " && " : "", c->panels - 1);
@@ -406,12 +407,12 @@ static struct value choice_value(struct printing *p, int i, const struct countin
 static const char *base_of_packed(struct printing *p, struct printer *printer, const struct counting *n)
 {
 	const struct contraction *c = p->c;
-	const int64_t terms = c->codes.bits ? codes_words(c) : n->terms / (c->bytes ? 2 : 1);
+	const int64_t terms = c->codes.bits ? codes_words(c) : n->terms / (c->panel.bytes ? 2 : 1);
 	const struct index *at = index_scale(p->arena, index_var(p->arena, c->column, INT32_MAX), terms);
 	int64_t packed = terms * n->vecs * n->lanes;
 	for (int b = c->batches - 1; b >= 0; packed *= c->extents[b--])
 		at = index_add(p->arena, at, index_scale(p->arena, index_var(p->arena, b, c->extents[b]), packed));
-	return printer_address(printer, c->packed, at);
+	return printer_address(printer, c->panel.packed, at);
 }
 
 static const char *base_of_b(struct printing *p, struct printer *printer, const struct counting *n)
@@ -430,7 +431,7 @@ static const char *base_of_b(struct printing *p, struct printer *printer, const 
 	bool uneven = n->vecs % c->panels; /* a panel has its k blocks one behind the other */
 	return arena_printf(arena, "%s + %" PRId64 " * %s%s", base,
 	        (codes_in_tile(c) ? codes_words(c) : n->terms) / c->extents[c->column + 1] * n->lanes
-	                * (uneven ? 1 : c->tile_vecs),
+	                * (uneven ? 1 : c->tile.vecs),
 	        uneven ? "vecs * " : "", p->names[K_BLOCK_VAR]);
 }
 
@@ -489,8 +490,8 @@ static void check_scratch(const struct printing *p, const struct counting *n)
 	const struct contraction *c = p->c;
 	const struct target *target = p->emit->target;
 	int64_t scratch = (p->packed ? p->packed_a.floats : 0)
-	        + (c->b_mode == B_GATHERED ? n->terms * c->tile_vecs * n->lanes : 0);
-	for (int i = 0; n->heavy && !c->warps && i < p->tile_count; i++)
+	        + (c->b_mode == B_GATHERED ? n->terms * c->tile.vecs * n->lanes : 0);
+	for (int i = 0; n->heavy && !c->block.warps && i < p->tile_count; i++)
 		scratch += (int64_t)p->tiles[i].rows * p->tiles[i].vecs * n->lanes;
 	if (target->scratch_bytes && scratch > target->scratch_bytes / 4)
 		fail(p->emit->build, EXIT_LIMIT, c->root->name, "its tiles take %lld bytes of scratch; %s has %lld",
@@ -541,11 +542,11 @@ static void add_loops(struct printing *p, const struct counting *n, struct value
 	}
 	value_dict_set(globals, "ends", ends);
 	value_dict_set(globals, "outer", blocks.outer);
-	value_set_int(globals, "blocks", c->warps ? c->row_blocks : blocks.step);
+	value_set_int(globals, "blocks", c->block.warps ? c->row_blocks : blocks.step);
 	value_set_int(globals, "panel_blocks", blocks.step);
 	value_set_int(globals, "group", c->group);
 	value_set_bool(globals, "one_group",
-	        c->panels > 1 && c->group >= p->kernel->blocks && !packs_group_of_a(c) && !c->next_lines);
+	        c->panels > 1 && c->group >= p->kernel->blocks && !packs_group_of_a(c) && !c->memory.next_lines);
 	value_set_bool(globals, "split_panels", c->split_panels);
 	value_set_int(globals, "panels", c->panels);
 	value_set_bool(globals, "panels_uneven", n->vecs % c->panels != 0);
@@ -560,7 +561,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	*p = (struct printing){ .emit = emit, .arena = arena, .kernel = kernel, .c = c };
 	const struct counting n = count_of(p);
 	name_variables(p);
-	if (!c->warps)
+	if (!c->block.warps)
 		plan_packed_a(p);
 	if (c->pool.d)
 		stage_pooled(c, n.lanes, &p->pooled);
@@ -588,7 +589,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	int64_t of_k_block = c->k_block ? n.terms / c->extents[c->column + 1] * c->k_block : n.terms;
 	value_set_int(globals, "terms", of_k_block);
 	value_set_int(globals, "next_floats",
-	        16 * c->next_lines * of_k_block / contraction_steps(c, emit->target, c->tile_rows));
+	        16 * c->memory.next_lines * of_k_block / contraction_steps(c, emit->target, c->tile.rows));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "tiles", tiles);
 	value_dict_set(globals, "choices", choices);
@@ -598,9 +599,9 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "pool", pool_value(p));
 	value_dict_set(globals, "transposed_store", transposed_store_value(p));
 	value_dict_set(globals, "packed_a", packed_a_value(p));
-	value_dict_set(
-	        globals, "gathered", gathered_value(p, n.terms, c->packed ? base_of_packed(p, &printer, &n) : NULL));
-	value_dict_set(globals, "block", c->warps ? block_value(p, &printer) : value_none());
+	value_dict_set(globals, "gathered",
+	        gathered_value(p, n.terms, c->panel.packed ? base_of_packed(p, &printer, &n) : NULL));
+	value_dict_set(globals, "block", c->block.warps ? block_value(p, &printer) : value_none());
 	return globals;
 }
 

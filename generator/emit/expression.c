@@ -75,7 +75,7 @@ static struct printed print_atom(struct printer *printer, const struct atom *ato
 			                         atom->kind == ATOM_DIV ? '/' : '%', atom->by),
 			LEVEL_MULTIPLY, OWN };
 	/* C rounds to zero: shifted by whole multiples until it is not negative. */
-	int64_t shift = (-low + atom->by - 1) / atom->by;
+	int64_t shift = ceil_div(-low, atom->by);
 	const char *raised =
 	        printed_wrap(printer, print_long(printer, index_plus(arena, atom->of, shift * atom->by)), LEVEL_CAST);
 	if (atom->kind == ATOM_DIV)
@@ -517,13 +517,13 @@ static const char *print_number(const struct printer *printer, const struct expr
 {
 	const struct target *target = printer->target;
 	bool wide = expr->type == DTYPE_F64;
-	if (!target->float_of_bits || dtypes[expr->type].class != CLASS_FLOAT
+	if (!target->words.float_of_bits || dtypes[expr->type].class != CLASS_FLOAT
 	        || isfinite(wide ? expr->number : (float)expr->number))
 		return number_text(printer->arena, expr->type, expr->number, expr->integer);
 	uint64_t bits = isnan(expr->number) ? 0x7ff8ull << 48 : expr->number < 0 ? 0xfff0ull << 48 : 0x7ff0ull << 48;
 	uint32_t narrow = isnan(expr->number) ? 0x7fc00000u : expr->number < 0 ? 0xff800000u : 0x7f800000u;
-	return wide ? arena_printf(printer->arena, "%s(0x%" PRIx64 "ll)", target->double_of_bits, bits)
-	            : arena_printf(printer->arena, "%s(0x%" PRIx32 "u)", target->float_of_bits, narrow);
+	return wide ? arena_printf(printer->arena, "%s(0x%" PRIx64 "ll)", target->words.double_of_bits, bits)
+	            : arena_printf(printer->arena, "%s(0x%" PRIx32 "u)", target->words.float_of_bits, narrow);
 }
 
 static struct printed print_fresh(struct printer *printer, int number, bool branch, bool raw)

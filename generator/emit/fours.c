@@ -197,7 +197,7 @@ const char *print_dword(struct printer *printer, const struct expr *dword)
 {
 	const struct expr *half[2], *byte[LANES_OF_FOUR];
 	struct fours f = { printer, .parts = PARTS_MOST };
-	if (printer->lane >= 0 || !printer->target->exact_lanes || !is_beside(dword, HALF, 16, half, half + 1)
+	if (printer->lane >= 0 || !printer->target->exact.lanes || !is_beside(dword, HALF, 16, half, half + 1)
 	        || !is_beside(half[0], BYTE, 8, byte, byte + 1) || !is_beside(half[1], BYTE, 8, byte + 2, byte + 3))
 		return NULL;
 	f.stored = byte[0];

@@ -135,7 +135,7 @@ struct value gathered_value(struct printing *p, int64_t terms, const char *packe
 	p->names[SPARE_VEC] = "q";
 	with[c->column] = index_add(
 	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
-	value_set_int(gathered, "floats", terms * c->tile_vecs * p->emit->target->lanes);
+	value_set_int(gathered, "floats", terms * c->tile.vecs * p->emit->target->lanes);
 	value_dict_set(gathered, "codes", gathered_codes(p, packed));
 	value_dict_set(gathered, "blocks", value_none());
 	if (c->codes.apart)
@@ -145,7 +145,7 @@ struct value gathered_value(struct printing *p, int64_t terms, const char *packe
 	value_dict_set(
 	        gathered, "line", line ? value_string(printer_address(&printer, c->b->of, c->b_at)) : value_none());
 	value_set_int(gathered, "apart", apart);
-	value_set_int(gathered, "width", c->tile_vecs);
+	value_set_int(gathered, "width", c->tile.vecs);
 	value_dict_set(gathered, "terms", gathered_terms(p, NULL));
 	value_set_int(gathered, "columns", c->extents[c->column]);
 	const struct index *element = index_substitute(p->arena, c->b_at, with);

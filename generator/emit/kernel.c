@@ -70,8 +70,7 @@ const char *emit_kernel_comment(struct emit *emit, const struct kernel *kernel)
 	if (kernel->times > 1)
 		text_printf(&text, " * The same code runs for %d kernels; the tensors are those of the first.\n",
 		        kernel->times);
-	FOR_ALL (i, kernel->params) {
-		const struct param *param = &kernel->params.at[i];
+	FOR_EACH_AT (const struct param *param, kernel->params) {
 		text_printf(&text, " * %s %s ", param->name, param->written ? "=>" : "<=");
 		add_name(&text, param->of->name);
 		add_shape(&text, param->of);
@@ -94,8 +93,7 @@ const char *emit_kernel_nodes(struct arena *arena, const struct kernel *kernel)
 {
 	const struct node *last = NULL;
 	const char *text = "";
-	FOR_ALL (m, kernel->members) {
-		const struct definition *d = kernel->members.at[m];
+	FOR_EACH (const struct definition *d, kernel->members) {
 		const char *before = *text ? ", " : "";
 		if (!d->node)
 			text = *text ? text : d->name;

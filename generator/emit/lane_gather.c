@@ -46,7 +46,7 @@ static const char *print_gathered(struct printer *printer, const struct atom *at
 	index_range(atom->of, &low, &high);
 	while ((int64_t)1 << bits < atom->by)
 		bits++;
-	shift = low < 0 ? (-low + atom->by - 1) / atom->by : 0;
+	shift = low < 0 ? ceil_div(-low, atom->by) : 0;
 	const char *line = print_line(printer, index_plus(arena, atom->of, shift * atom->by));
 	if (atom->kind == ATOM_MOD)
 		return arena_printf(arena, "((%s) & %" PRId64 "u)", line, atom->by - 1);

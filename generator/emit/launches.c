@@ -24,7 +24,7 @@ struct listing {
 int64_t launch_blocks(const struct writing *w, const struct kernel *kernel)
 {
 	int64_t tiles = kernel_tiles(kernel), together = kernel->elements ? WARP * launch_warps(kernel) : 1,
-	        blocks = (tiles + together - 1) / together;
+	        blocks = ceil_div(tiles, together);
 	if (blocks > INT32_MAX)
 		fail(w->emit->build, EXIT_LIMIT, kernel->root->name, "%" PRId64 " blocks; a grid has at most %d",
 		        blocks, INT32_MAX);
@@ -185,8 +185,7 @@ static void add_loop(struct listing *l, const struct kernel *kernel, const struc
 
 static void add_kernels(struct listing *l, const struct lowered *lowered, const struct open *open)
 {
-	FOR_ALL (k, lowered->kernels) {
-		const struct kernel *kernel = lowered->kernels.at[k];
+	FOR_EACH (const struct kernel *kernel, lowered->kernels) {
 		l->number = open ? l->number : kernel->number;
 		if (kernel->shape == SHAPE_REPEAT) {
 			add_loop(l, kernel, open);
@@ -210,8 +209,7 @@ static void add_kernels(struct listing *l, const struct lowered *lowered, const 
 static double launched(const struct launch_list *list)
 {
 	double all = 0, times = 1;
-	FOR_ALL (k, list->rows) {
-		const struct launch *row = &list->rows.at[k];
+	FOR_EACH_AT (const struct launch *row, list->rows) {
 		times = row->loop > 0   ? times * (double)row->rounds
 		        : row->loop < 0 ? times / (double)row->rounds
 		                        : times;

@@ -67,12 +67,10 @@ static enum visit note_common(void *user, struct stmt *stmt)
 	return VISIT_PARTS;
 }
 
-static void put(struct value dict, const char *key, const char *text) { value_set_string(dict, key, text); }
-
 static struct value entry(struct emitting *e, struct value list, const char *kind)
 {
 	struct value dict = value_dict(e->arena);
-	put(dict, "kind", kind);
+	value_set_string(dict, "kind", kind);
 	value_list_add(list, dict);
 	return dict;
 }
@@ -99,11 +97,13 @@ static void emit_square(struct emitting *e, const struct stmt *stmt, struct valu
 	bool cast = bits == 32 && type != DTYPE_F32;
 	const char *to = printer_address(p, &stmt->cell->of, stmt->at),
 	           *from = printer_address(p, stmt->value->of, stmt->value->at[0]);
-	put(square, "word", bits == 32 ? "vec_transpose" : arena_printf(e->arena, "ivec_transpose_i%d", bits));
-	put(square, "to", cast ? arena_printf(e->arena, "(float *)(void *)(%s)", to) : to);
-	put(square, "from", cast ? arena_printf(e->arena, "(const float *)(const void *)(%s)", from) : from);
-	put(square, "to_row", printer_index(p, stmt->square));
-	put(square, "from_row", printer_index(p, index_step(e->arena, stmt->value->at[0], stmt->lane)));
+	value_set_string(
+	        square, "word", bits == 32 ? "vec_transpose" : arena_printf(e->arena, "ivec_transpose_i%d", bits));
+	value_set_string(square, "to", cast ? arena_printf(e->arena, "(float *)(void *)(%s)", to) : to);
+	value_set_string(
+	        square, "from", cast ? arena_printf(e->arena, "(const float *)(const void *)(%s)", from) : from);
+	value_set_string(square, "to_row", printer_index(p, stmt->square));
+	value_set_string(square, "from_row", printer_index(p, index_step(e->arena, stmt->value->at[0], stmt->lane)));
 }
 
 /* What the printer wants said first. */
@@ -111,9 +111,9 @@ static void emit_let_list(struct emitting *e, struct value list)
 {
 	FOR_ALL (i, e->printer.lets) {
 		struct value let = entry(e, list, "let");
-		put(let, "type", e->printer.lets.at[i].type);
-		put(let, "name", e->printer.lets.at[i].name);
-		put(let, "value", e->printer.lets.at[i].value);
+		value_set_string(let, "type", e->printer.lets.at[i].type);
+		value_set_string(let, "name", e->printer.lets.at[i].name);
+		value_set_string(let, "value", e->printer.lets.at[i].value);
 	}
 	e->printer.lets.count = 0;
 }
@@ -134,12 +134,12 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 		        !stmt->declare                        ? "set"
 		                : e->changes[cell->of.number] ? "begin"
 		                                              : "let");
-		put(set, "type", type_of(cell));
-		put(set, "name", cell->of.name);
-		put(set, "value", value);
+		value_set_string(set, "type", type_of(cell));
+		value_set_string(set, "name", cell->of.name);
+		value_set_string(set, "value", value);
 		if (stmt->keep)
-			put(set, "keep", p->left);
-		put(set, "first", arena_printf(e->arena, "%s_first", t.vector));
+			value_set_string(set, "keep", p->left);
+		value_set_string(set, "first", arena_printf(e->arena, "%s_first", t.vector));
 		return;
 	}
 	const struct index *step = index_step(e->arena, stmt->at, cell->vector ? -1 : stmt->lane);
@@ -150,23 +150,23 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 	        apart || factor ? printer_address(p, &cell->of, stmt->at) : printer_element(p, &cell->of, stmt->at);
 	if (t.pointer && stmt->lane >= 0 && (apart || factor))
 		to = arena_printf(e->arena, "(%s *)(%s)", t.pointer, to);
-	put(store, "to", to);
-	put(store, "value", value);
-	put(store, "type", type_of(cell));
-	put(store, "word",
+	value_set_string(store, "to", to);
+	value_set_string(store, "value", value);
+	value_set_string(store, "type", type_of(cell));
+	value_set_string(store, "word",
 	        half ? "vec_store_half"
 	             : arena_printf(e->arena, "%s_%s%s", t.vector, apart ? "scatter" : "store", t.memory));
 	value_set_bool(store, "common", e->common[cell->of.number] && !e->loops->warps);
-	if (e->loops->target->log && cell->kind == CELL_BUFFER) {
+	if (e->loops->target->options.log && cell->kind == CELL_BUFFER) {
 		const struct definition *owner = e->loops->owners.at[cell->of.number];
-		put(store, "log", emit_literal(e->arena, owner ? owner->name : cell->of.name));
-		put(store, "index", printer_index(p, stmt->at));
-		put(store, "text", emit_literal(e->arena, value));
+		value_set_string(store, "log", emit_literal(e->arena, owner ? owner->name : cell->of.name));
+		value_set_string(store, "index", printer_index(p, stmt->at));
+		value_set_string(store, "text", emit_literal(e->arena, value));
 	}
 	if (apart)
-		put(store, "step", printer_index(p, step));
+		value_set_string(store, "step", printer_index(p, step));
 	if (stmt->left)
-		put(store, "left", p->left);
+		value_set_string(store, "left", p->left);
 }
 
 /* The store behind `i` that fills the gaps which this one leaves, every second place; 0: there is none. */
@@ -176,9 +176,9 @@ static size_t filled_by(const struct emitting *e, const struct block *block, siz
 	const struct target *target = e->loops->target;
 	int64_t step = 0, apart;
 	if (stmt->kind != STMT_STORE || stmt->lane < 0 || stmt->some || stmt->bytes || stmt->square
-	        || stmt->cell->vector || stmt->cell->of.type != DTYPE_F32 || target->lanes_are_threads || target->log
-	        || !index_is_constant(index_step(e->arena, stmt->at, stmt->lane), &step) || step != 2
-	        || cell_is_loaded(&e->loops->body, stmt->cell))
+	        || stmt->cell->vector || stmt->cell->of.type != DTYPE_F32 || target->lanes_are_threads
+	        || target->options.log || !index_is_constant(index_step(e->arena, stmt->at, stmt->lane), &step)
+	        || step != 2 || cell_is_loaded(&e->loops->body, stmt->cell))
 		return 0;
 	for (size_t n = i + 1; n < end && block->at[n]->kind == STMT_STORE && block->at[n]->cell == stmt->cell; n++)
 		if (index_is_constant(
@@ -194,11 +194,11 @@ static void emit_zip(struct emitting *e, const struct stmt *even, const struct s
 	const char *values[] = { printer_value(p, even->value), printer_value(p, odd->value) };
 	emit_let_list(e, list);
 	struct value zip = entry(e, list, "zip");
-	put(zip, "to", printer_address(p, &even->cell->of, even->at));
-	put(zip, "value", values[0]);
-	put(zip, "odd", values[1]);
+	value_set_string(zip, "to", printer_address(p, &even->cell->of, even->at));
+	value_set_string(zip, "value", values[0]);
+	value_set_string(zip, "odd", values[1]);
 	if (even->left)
-		put(zip, "left", p->left);
+		value_set_string(zip, "left", p->left);
 }
 
 /* The statements from `i` on that can be printed as one straight line; what they share gets a name. */
@@ -319,11 +319,11 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		        stmt->role == ROLE_BLOCKS            ? "blocks"
 		                : stmt->role == ROLE_THREADS ? "threads"
 		                                             : "for");
-		put(made, "name", e->names[stmt->var]);
+		value_set_string(made, "name", e->names[stmt->var]);
 		if (rounds_at_once(e, stmt))
 			value_set_int(made, "unroll", rounds_at_once(e, stmt));
 		if (stmt->first)
-			put(made, "first", printer_index(&e->printer, stmt->first));
+			value_set_string(made, "first", printer_index(&e->printer, stmt->first));
 		value_dict_set(made, "extent",
 		        stmt->count ? value_string(printer_index(&e->printer, stmt->count)) : value_int(stmt->extent));
 		value_set_int(made, "step", stmt->step);
@@ -332,7 +332,7 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		break;
 	case STMT_IF:
 		made = entry(e, list, "if");
-		put(made, "condition", condition_of(e, stmt));
+		value_set_string(made, "condition", condition_of(e, stmt));
 		value_dict_set(made, "body", emit_block(e, &stmt->body));
 		value_dict_set(made, "other", emit_block(e, &stmt->other));
 		break;
@@ -346,14 +346,14 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		text = printer_index(&e->printer, stmt->at);
 		emit_let_list(e, list);
 		made = entry(e, list, "let");
-		put(made, "type", e->index);
-		put(made, "name", e->names[stmt->var]);
-		put(made, "value", text);
+		value_set_string(made, "type", e->index);
+		value_set_string(made, "name", e->names[stmt->var]);
+		value_set_string(made, "value", text);
 		break;
 	case STMT_ARRAY:
 		made = entry(e, list, "array");
-		put(made, "type", type_of(stmt->cell));
-		put(made, "name", stmt->cell->of.name);
+		value_set_string(made, "type", type_of(stmt->cell));
+		value_set_string(made, "name", stmt->cell->of.name);
 		value_set_int(made, "extent", stmt->cell->size);
 		value_set_bool(made, "common", e->common[stmt->cell->of.number]);
 		if (e->common[stmt->cell->of.number])
@@ -365,11 +365,11 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		break;
 	case STMT_JOIN:
 		made = entry(e, list, "let");
-		put(made, "type", dtypes[stmt->cell->of.type].c);
-		put(made, "name", stmt->cell->of.name);
+		value_set_string(made, "type", dtypes[stmt->cell->of.type].c);
+		value_set_string(made, "name", stmt->cell->of.name);
 		text = arena_printf(e->arena, "%s%s(%s)", lane_type_of(stmt->cell->of.type).words,
 		        joins[stmt->reduce[0]], stmt->from->of.name);
-		put(made, "value",
+		value_set_string(made, "value",
 		        dtypes[stmt->cell->of.type].bits < 32
 		                ? arena_printf(e->arena, "(%s)%s", dtypes[stmt->cell->of.type].c, text)
 		                : text);
@@ -444,7 +444,7 @@ struct value loops_ends(struct emit *emit, const struct loops *loops)
 	struct value ends = emit_ends(emit, loops->kernel, loops->count, loops->most);
 	const char *there =
 	        loops->ends_by == 1 ? "many" : arena_printf(emit->arena, "many * %lld", (long long)loops->ends_by);
-	put(ends, "there",
+	value_set_string(ends, "there",
 	        loops->ends_per == 1 ? there
 	                             : arena_printf(emit->arena, "(%s + %lld) / %lld", there,
 	                                     (long long)loops->ends_per - 1, (long long)loops->ends_per));
@@ -488,7 +488,7 @@ static void print_function(
 		.user = &e };
 	e.index = index_of_threads(loops);
 	struct value globals = value_dict(arena);
-	put(globals, "index", e.index);
+	value_set_string(globals, "index", e.index);
 	value_dict_set(globals, "aligned", aligned_of(arena, loops));
 	value_dict_set(globals, "kernel", function);
 	value_dict_set(globals, "target", emit_target_value(emit));
@@ -519,15 +519,14 @@ void loops_emit_symbolic(
 	struct arena *arena = loops->arena;
 	struct value function = value_dict(arena);
 	const char *params = "";
-	FOR_ALL (c, loops->cells) {
-		const struct cell *cell = loops->cells.at[c];
+	FOR_EACH (const struct cell *cell, loops->cells) {
 		if (cell->kind == CELL_BUFFER)
 			params = arena_printf(arena, "%s%sfloat *restrict %s, ", params, cell->written ? "" : "const ",
 			        cell->of.name);
 	}
-	put(function, "name", name);
-	put(function, "params", arena_printf(arena, "%sconst long *restrict symbols", params));
-	put(function, "comment", comment);
+	value_set_string(function, "name", name);
+	value_set_string(function, "params", arena_printf(arena, "%sconst long *restrict symbols", params));
+	value_set_string(function, "comment", comment);
 	value_set_bool(function, "inner", true);
 	print_function(emit, arena, loops, function, out);
 }

@@ -86,8 +86,7 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 	const struct lowered *lowered = w->lowered;
 	const struct program *program = lowered->program;
 	json_t *kernels = json_array();
-	FOR_ALL (k, lowered->kernels) {
-		const struct kernel *kernel = lowered->kernels.at[k];
+	FOR_EACH (const struct kernel *kernel, lowered->kernels) {
 		json_t *arguments = json_array();
 		FOR_ALL (i, kernel->params) {
 			struct place place = package_argument(w, kernel->params.at[i].of);

@@ -22,14 +22,14 @@ static struct value shape_value(struct printing *p, int rows)
 	return shape;
 }
 
-struct value matrix_shape(struct printing *p) { return shape_value(p, p->c->tile_rows); }
+struct value matrix_shape(struct printing *p) { return shape_value(p, p->c->tile.rows); }
 
 struct value matrix_value(struct printing *p, const struct tile *of)
 {
 	const struct contraction *c = p->c;
 	const struct product *product = c->product;
 	struct value matrix = value_dict(p->arena), rows = value_list(p->arena);
-	int parts = (of->rows + product->m - 1) / product->m, columns = of->vecs * p->emit->target->lanes / product->n;
+	int parts = ceil_div(of->rows, product->m), columns = of->vecs * p->emit->target->lanes / product->n;
 	if (!product_is_matrix(product))
 		return value_none();
 	FOR (r, parts)
@@ -41,10 +41,10 @@ struct value matrix_value(struct printing *p, const struct tile *of)
 	value_set_bool(matrix, "groups", product_is_of_groups(product));
 	value_set_int(matrix, "m", product->m);
 	value_set_int(matrix, "n", product->n);
-	value_set_int(matrix, "terms", c->warps ? product->together : matrix_step(c));
+	value_set_int(matrix, "terms", c->block.warps ? product->together : matrix_step(c));
 	value_dict_set(matrix, "a_row",
 	        p->row_stride.name ? value_string(p->row_stride.name)
-	                           : value_int(c->warps ? block_a_step(c) : p->row_stride.direct));
-	value_dict_set(matrix, "shape", of->rows != c->tile_rows ? shape_value(p, of->rows) : value_none());
+	                           : value_int(c->block.warps ? block_a_step(c) : p->row_stride.direct));
+	value_dict_set(matrix, "shape", of->rows != c->tile.rows ? shape_value(p, of->rows) : value_none());
 	return matrix;
 }

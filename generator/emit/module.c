@@ -163,17 +163,15 @@ static void add_nodes(struct describing *d)
 	add_states(d);
 	add_merges(d);
 	/* What one graph writes and another reads stays on the device; the host gives and takes the rest. */
-	FOR_ALL (i, d->nodes) {
-		struct module_node *node = &d->nodes.at[i];
+	FOR_EACH_AT (struct module_node *node, d->nodes) {
 		if (node->writer >= 0 && !(node->flags & INGOT_NODE_STATE)
-		        && !w->emit->target->log) /* a log shows the old value: zero */
+		        && !w->emit->target->options.log) /* a log shows the old value: zero */
 			node->flags |= INGOT_NODE_CLEARED;
 		if ((node->writer < 0 || node->reader < 0) && !(node->flags & INGOT_NODE_STATE) && !node->on_device
 		        && !w->package->no_hosted)
 			node->flags |= INGOT_NODE_HOSTED;
 	}
-	FOR_ALL (i, w->items) {
-		const struct blob_item *item = &w->items.at[i];
+	FOR_EACH_AT (const struct blob_item *item, w->items) {
 		const char *name = item->item->of->name;
 		if (node_find(d, name))
 			name = arena_printf(d->arena, "%s.%s", w->package->parts[item->part].name, name);
@@ -202,8 +200,7 @@ static struct value nodes_value(struct describing *d)
 		{ INGOT_NODE_HOSTED, "INGOT_NODE_HOSTED" },
 	};
 	struct value list = value_list(d->arena);
-	FOR_ALL (i, d->nodes) {
-		const struct module_node *node = &d->nodes.at[i];
+	FOR_EACH_AT (const struct module_node *node, d->nodes) {
 		struct value value = value_dict(d->arena);
 		const char *flags = "";
 		FOR (k, COUNT(words))
@@ -371,8 +368,7 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 	add_step(d, steps, arguments,
 	        (struct step){
 	                "KERNEL", d->kernel_count++, (int64_t)kernel->params.count + d->w->scratch, parts, 1, 1, 0 });
-	FOR_ALL (i, kernel->params) {
-		const struct param *param = &kernel->params.at[i];
+	FOR_EACH_AT (const struct param *param, kernel->params) {
 		struct value one = value_dict(d->arena);
 		value_dict_set(one, "c",
 		        value_printf(d->arena, "%s%s *", param->written ? "" : "const ", dtypes[param->of->type].c));

@@ -183,8 +183,7 @@ static void share_items(struct writing *w)
 	enum { ALIGN = 64 };
 	FOR (p, w->package->part_count) {
 		const struct lowered *lowered = w->package->parts[p].lowered;
-		FOR_ALL (i, lowered->constants) {
-			struct constant_item *item = &lowered->constants.at[i];
+		FOR_EACH_AT (struct constant_item *item, lowered->constants) {
 			struct scheduled *of = scheduled(item->of);
 			struct blob_item made = { item, of->offset, of->bytes, 0, p };
 			size_t k = 0;
@@ -388,7 +387,7 @@ static void add_slots(struct writing *w)
 		if (package_slot(w, slot.input, true) || package_slot(w, slot.output, false))
 			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: is a state already", pair->input,
 			        pair->output);
-		int64_t bytes = (scheduled(from)->bytes + ALIGN - 1) / ALIGN * ALIGN;
+		int64_t bytes = ceil_div(scheduled(from)->bytes, ALIGN) * ALIGN;
 		slot.next = to->in_place ? slot.at : slot.at + bytes;
 		w->state_bytes = slot.next + bytes;
 		push(w->emit->arena, &w->slots, slot);
@@ -634,7 +633,7 @@ void package_part(struct writing *w, int number)
 	value_set_string(globals, "version", INGOT_VERSION);
 	value_set_string(globals, "options", package_quiet(arena, package->options));
 	value_set_string(globals, "numbers", part->numbers);
-	value_set_bool(globals, "log", w->emit->target->log);
+	value_set_bool(globals, "log", w->emit->target->options.log);
 	value_set_bool(globals, "far", indexes_far(lowered));
 	value_set_bool(globals, "managed", package->managed);
 	value_dict_set(globals, "inputs", tensors_value(w, true));

@@ -63,8 +63,7 @@ static const char *add_condition(void *w, struct definition *d)
 /* Whether none of its memory ends behind it. */
 static bool is_last(const struct writing *w, const struct spot *spot)
 {
-	FOR_ALL (i, w->spots) {
-		const struct spot *other = &w->spots.at[i];
+	FOR_EACH_AT (const struct spot *other, w->spots) {
 		int64_t more =
 		        other->place.at + scheduled(other->of)->bytes - spot->place.at - scheduled(spot->of)->bytes;
 		if (!strcmp(other->place.word, spot->place.word) && (more > 0 || (more == 0 && other > spot)))
@@ -79,14 +78,12 @@ static struct value spots_value(struct writing *w)
 	struct arena *arena = w->emit->arena;
 	struct value list = value_list(arena);
 	w->spots.count = 0;
-	FOR_ALL (k, w->lowered->kernels) {
-		const struct kernel *kernel = w->lowered->kernels.at[k];
+	FOR_EACH (const struct kernel *kernel, w->lowered->kernels) {
 		FOR_ALL (i, kernel->params)
 			add_spot(w, kernel->params.at[i].of);
 		emit_only_where(arena, kernel_branch(kernel), add_condition, w);
 	}
-	FOR_ALL (i, w->spots) {
-		const struct spot *spot = &w->spots.at[i];
+	FOR_EACH_AT (const struct spot *spot, w->spots) {
 		struct value value = value_dict(arena);
 		value_set_string(value, "macro", spot->macro);
 		value_set_string(value, "word", spot->place.word);
@@ -294,7 +291,7 @@ static void add_kernels(struct writing *w)
 	FOR_ALL (k, w->lowered->code)
 		push(arena, &alike[w->lowered->code.at[k]->target != NULL], w->lowered->code.at[k]);
 	FOR (other, 2) {
-		size_t count = alike[other].count, files = (count + KERNELS_IN_A_FILE - 1) / KERNELS_IN_A_FILE;
+		size_t count = alike[other].count, files = ceil_div(count, KERNELS_IN_A_FILE);
 		FOR (f, files) {
 			size_t from = count * f / files, to = count * (f + 1) / files;
 			add_source(w, alike[other].at + from, to - from,
@@ -487,7 +484,7 @@ static void add_part(struct writing *w, int part)
 		add_headers(w, w->of->name);
 	if (w->package->profile)
 		add_profile(w);
-	if (w->emit->target->log) {
+	if (w->emit->target->options.log) {
 		file = arena_printf(arena, "%s_log.c", w->of->name);
 		package_render(w, "package/log.jinja", file);
 		package_source(w, file);

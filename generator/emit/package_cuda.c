@@ -398,7 +398,7 @@ static struct value graph_value(struct writing *w, int64_t first, int64_t *memor
 	struct arena *arena = w->emit->arena;
 	bool alone = w->package->part_count == 1;
 	const char *name = w->of->name, *header = arena_printf(arena, "%s.h", name);
-	int64_t end = 0, at = (w->lowered->workspace_bytes + DEVICE_ALIGN - 1) / DEVICE_ALIGN * DEVICE_ALIGN;
+	int64_t end = 0, at = ceil_div(w->lowered->workspace_bytes, DEVICE_ALIGN) * DEVICE_ALIGN;
 	struct value graph = value_dict(arena);
 	add_launches(w);
 	value_set_int(w->globals, "number", w->part);

@@ -77,8 +77,7 @@ static int64_t depth(const struct target *target, const struct object_sizes *obj
 		return frame->deep;
 	frame->deep = frame->bytes; /* of one that calls itself: none does */
 	int64_t below = 0;
-	FOR_ALL (i, objects->calls) {
-		const struct object_call *call = &objects->calls.at[i];
+	FOR_EACH_AT (const struct object_call *call, objects->calls) {
 		if (call->object != frame->object || !is_same(call->from, frame->name))
 			continue;
 		struct stack_frame *to = frame_at(frames, call->to, call->object);

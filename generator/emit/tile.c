@@ -19,9 +19,9 @@ const char *contraction_buffer(void *user, const struct definition *of)
 static bool is_scalar(const struct printing *p)
 {
 	const struct target *target = p->emit->target;
-	return p->c->value && (target->lanes == 1 || target->lanes_are_threads)
-	        && !(expr_can_vector(p->c->value, -1)
-	                && (target->lanes == 1 || expr_can_vector(p->c->value, p->c->column)));
+	return p->c->arranged.value && (target->lanes == 1 || target->lanes_are_threads)
+	        && !(expr_can_vector(p->c->arranged.value, -1)
+	                && (target->lanes == 1 || expr_can_vector(p->c->arranged.value, p->c->column)));
 }
 
 /* Of a thread the column is its own; behind the last one it makes the first once more, and stores nothing. */
@@ -36,7 +36,7 @@ static const char *column_of_thread(const struct printing *p, const char *left)
 static struct held hold_root(void *user, const struct expr *load)
 {
 	const struct printing *p = user;
-	if (p->c->wide && load->of == p->c->b->of)
+	if (p->c->arranged.wide && load->of == p->c->b->of)
 		return (struct held){ .text = p->accumulator, .vector = false, .changes = true };
 	if (load->of == p->c->root && p->c->result != p->c->root)
 		return (struct held){ .text = is_scalar(p) && load->type == DTYPE_I32
@@ -89,7 +89,7 @@ static void shift(const struct printing *p, const struct index *row, const struc
 {
 	const struct contraction *c = p->c;
 	memset(with, 0, MAX_VARS * sizeof *with);
-	if (contraction_row(c) >= 0 && !c->warps) /* in a block each row has indices of its own */
+	if (contraction_row(c) >= 0 && !c->block.warps) /* in a block each row has indices of its own */
 		with[contraction_row(c)] = index_add(p->arena, index_var(p->arena, contraction_row(c), INT32_MAX), row);
 	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX),
 	        index_scale(p->arena, vec, p->emit->target->lanes));
@@ -101,7 +101,7 @@ static const char *left_of(struct printing *p, const struct tile *tile, int64_t 
 }
 
 /* Floats from row to row of what is transposed. */
-int64_t contraction_transposed_width(const struct printing *p) { return p->c->tile_vecs * p->emit->target->lanes; }
+int64_t contraction_transposed_width(const struct printing *p) { return p->c->tile.vecs * p->emit->target->lanes; }
 
 static const char *transposed_at(
         const struct printing *p, struct printer *printer, const struct index *row, const struct index *vec)
@@ -126,8 +126,8 @@ static struct value result_of(
 		names[c->column] = column_of_thread(p, left);
 		printer.names = names;
 	}
-	if (c->value) {
-		const struct expr *moved = expr_substitute(p->arena, c->value, with);
+	if (c->arranged.value) {
+		const struct expr *moved = expr_substitute(p->arena, c->arranged.value, with);
 		p->accumulator = accumulator;
 		printer.lane = is_scalar(p) ? -1 : printer.lane;
 		printer_share(&printer, &moved, 1);
@@ -147,7 +147,7 @@ static struct value result_of(
 		return result;
 	}
 	const char *to = printer_address(&printer, c->result, at);
-	if (c->transposed_store) {
+	if (c->staging.transposed) {
 		to = transposed_at(p, &printer, row, vec);
 		step = 1;
 	}
@@ -162,11 +162,12 @@ static const char *fours_of(struct printing *p, int64_t r, int64_t v)
 	const struct contraction *c = p->c;
 	const struct index *with[MAX_VARS];
 	const struct expr *value[4];
-	if (!c->quads || !p->emit->target->exact_lanes || !c->value || c->pool.d || c->transposed_store || c->k_block)
+	if (!c->panel.quads || !p->emit->target->exact.lanes || !c->arranged.value || c->pool.d || c->staging.transposed
+	        || c->k_block)
 		return NULL;
 	for (int i = 4; i-- > 0;) {
 		shift(p, index_constant(p->arena, r), index_constant(p->arena, v + i), with);
-		value[i] = expr_substitute(p->arena, c->value, with);
+		value[i] = expr_substitute(p->arena, c->arranged.value, with);
 	}
 	return print_fours(p, value, index_substitute(p->arena, c->out_at, with),
 	        arena_printf(p->arena, "four_of(s%d_%d, s%d_%d, s%d_%d, s%d_%d)", (int)r, (int)v, (int)r, (int)v + 1,
@@ -182,8 +183,8 @@ static int64_t stored_at_once(struct printing *p)
 	const struct expr *of;
 	return fours_of(p, 0, 0) ? 4
 	        : target->lanes > 1 && !target->lanes_are_threads && dtypes[c->result->type].bits == 8
-	                && (index_factor(c->out_at, c->column) == 1 || c->transposed_store)
-	                && rounding_bounds(&printer, c->value, 0, &of)
+	                && (index_factor(c->out_at, c->column) == 1 || c->staging.transposed)
+	                && rounding_bounds(&printer, c->arranged.value, 0, &of)
 	        ? 2
 	        : 1;
 }
@@ -199,14 +200,14 @@ static struct value two_of(
 	const char *type = lane_type_of(c->result->type).memory, *bounds = "", *text[2];
 	for (int i = 2; i-- > 0;) {
 		shift(p, row, index_plus(p->arena, vec, i), with);
-		bounds = rounding_bounds(&printer, expr_substitute(p->arena, c->value, with), 0, &of[i]);
+		bounds = rounding_bounds(&printer, expr_substitute(p->arena, c->arranged.value, with), 0, &of[i]);
 	}
 	printer_share(&printer, of, 2);
 	FOR (i, 2) {
 		p->accumulator = sums[i];
 		text[i] = arena_printf(p->arena, "ivec_rounded%s(%s%s)", type, printer_value(&printer, of[i]), bounds);
 	}
-	const char *to = c->transposed_store
+	const char *to = c->staging.transposed
 	        ? transposed_at(p, &printer, row, vec)
 	        : printer_address(&printer, c->result, index_substitute(p->arena, c->out_at, with));
 	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
@@ -221,12 +222,12 @@ static struct value call_start(struct template_call *call)
 	struct printing *p = user->p;
 	const struct index *with[MAX_VARS];
 	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
-	if (!p->c->start)
+	if (!p->c->arranged.start)
 		return value_printf(p->arena, "%s_set(%s)", lane_type_of(p->c->product->sum).vector,
 		        number_text(p->arena, p->c->product->sum, 0, 0));
 	struct printer printer = contraction_printer(p, left_of(p, user->tile, v));
 	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
-	return value_string(printer_value(&printer, expr_substitute(p->arena, p->c->start, with)));
+	return value_string(printer_value(&printer, expr_substitute(p->arena, p->c->arranged.start, with)));
 }
 
 static struct value call_result(struct template_call *call)
@@ -274,11 +275,11 @@ static struct value call_touch(struct template_call *call)
 	const struct index *with[MAX_VARS];
 	struct printer printer = contraction_printer(p, NULL);
 	struct touching touching = { p, &printer, value_list(p->arena), with };
-	for (int64_t v = 0; v < user->tile->vecs && p->c->value && p->c->terms && p->emit->target->lanes >= 8
+	for (int64_t v = 0; v < user->tile->vecs && p->c->arranged.value && p->c->terms && p->emit->target->lanes >= 8
 	        && !p->emit->target->hides_latency;
 	        v++) {
 		shift(p, index_constant(p->arena, call_int(call, 0, 0)), index_constant(p->arena, v), with);
-		expr_loads(p->c->value, touch_load, &touching);
+		expr_loads(p->c->arranged.value, touch_load, &touching);
 	}
 	return touching.list;
 }
@@ -289,7 +290,7 @@ static struct value call_heavy(struct template_call *call)
 	struct printing *p = user->p;
 	int64_t v = call_int(call, 0, 0);
 	int lanes = p->emit->target->lanes,
-	    width = user->tile->vecs * lanes + (p->c->warps ? block_sums_apart(p->c) : 0);
+	    width = user->tile->vecs * lanes + (p->c->block.warps ? block_sums_apart(p->c) : 0);
 	const struct index *row = index_var(p->arena, SPARE_ROW, INT32_MAX),
 	                   *vec = index_var(p->arena, SPARE_VEC, INT32_MAX);
 	const char *left = left_of(p, user->tile, v), *sums[2];
@@ -300,11 +301,13 @@ static struct value call_heavy(struct template_call *call)
 		        printer_index(&printer,
 		                index_add(p->arena, index_scale(p->arena, row, width),
 		                        index_scale(p->arena, column, lanes))));
-		if (product_is_matrix(p->c->product) && p->c->start) { /* no register held it from the beginning */
+		if (product_is_matrix(p->c->product)
+		        && p->c->arranged.start) { /* no register held it from the beginning */
 			const struct index *with[MAX_VARS];
 			shift(p, row, column, with);
 			sums[i] = arena_printf(p->arena, "(%s + %s)",
-			        printer_value(&printer, expr_substitute(p->arena, p->c->start, with)), sums[i]);
+			        printer_value(&printer, expr_substitute(p->arena, p->c->arranged.start, with)),
+			        sums[i]);
 		}
 	}
 	return stored_at_once(p) == 2 && v + 2 <= user->tile->vecs - (user->tile->left != 0)
@@ -326,7 +329,7 @@ static struct value call_a(struct template_call *call)
 	struct printing *p = user->p;
 	const struct contraction *c = p->c;
 	int64_t r = call_int(call, 0, 0), u = call_int(call, 1, 0), constant = 0;
-	if (c->warps)
+	if (c->block.warps)
 		return value_printf(p->arena,
 		        product_is_matrix(c->product) ? "a + %s + %" PRId64 : "a[%s + %" PRId64 "]",
 		        codes_in_groups(c) ? arena_printf(p->arena, "%" PRId64 " * group + k", codes_alike(c)) : "k",
@@ -349,7 +352,7 @@ static struct value call_a(struct template_call *call)
 	}
 	if (constant || !text.count)
 		text_printf(&text, "%s%" PRId64, text.count ? " + " : "", constant);
-	struct value value = c->quads || product_is_matrix(c->product)
+	struct value value = c->panel.quads || product_is_matrix(c->product)
 	        ? value_printf(p->arena, "a + %s", text.at)
 	        : value_printf(
 	                p->arena, "%sa[%s]", dtypes[c->root->type].class == CLASS_FLOAT ? "" : "(uint32_t)", text.at);
@@ -374,12 +377,12 @@ const char *contraction_code(const struct printing *p, int64_t v, int64_t u)
 static const char *element_of_lane(const struct printing *p, const struct tile *tile, int64_t v, int64_t u)
 {
 	const struct contraction *c = p->c;
-	int64_t lanes = p->emit->target->lanes, step = c->warps ? block_b_step(p) : tile->vecs * lanes,
-	        pair = c->interleaved && c->wide ? 2 : 1;
+	int64_t lanes = p->emit->target->lanes, step = c->block.warps ? block_b_step(p) : tile->vecs * lanes,
+	        pair = c->panel.interleaved && c->arranged.wide ? 2 : 1;
 	const char *at = arena_printf(p->arena, "[%sLANE%s + %" PRId64 "]",
-	        c->interleaved ? arena_printf(p->arena, "%" PRId64 " * ", c->tile_vecs / pair) : "",
-	        c->warps ? arena_printf(p->arena, " + %" PRId64 " * k", step / pair) : "",
-	        (u * step + (c->interleaved ? v : v * lanes)) / pair);
+	        c->panel.interleaved ? arena_printf(p->arena, "%" PRId64 " * ", c->tile.vecs / pair) : "",
+	        c->block.warps ? arena_printf(p->arena, " + %" PRId64 " * k", step / pair) : "",
+	        (u * step + (c->panel.interleaved ? v : v * lanes)) / pair);
 	return pair == 1 ? arena_printf(p->arena, "w%s", at)
 	                 : arena_printf(p->arena, "((const uint32_t *)w)%s %s", at, v % 2 ? ">> 16" : "& 0xffffu");
 }
@@ -391,36 +394,36 @@ static struct value call_b(struct template_call *call)
 	const struct contraction *c = p->c;
 	int64_t v = call_int(call, 0, 0), u = call_int(call, 1, 0), lanes = p->emit->target->lanes,
 	        at = (u * user->tile->vecs + v) * lanes;
-	if (c->warps && product_is_matrix(c->product))
+	if (c->block.warps && product_is_matrix(c->product))
 		return value_printf(p->arena, "w + %d * k + %" PRId64, block_b_step(p), v * c->product->n);
 	if (codes_in_tile(c))
 		return value_string(contraction_code(p, v, u));
-	if (c->wide && p->emit->target->lanes_are_threads)
+	if (c->arranged.wide && p->emit->target->lanes_are_threads)
 		return value_string(wide_text(p->arena, c->b->type, element_of_lane(p, user->tile, v, u)));
-	if (c->interleaved)
+	if (c->panel.interleaved)
 		return value_string(element_of_lane(p, user->tile, v, u));
-	if (c->warps)
+	if (c->block.warps)
 		return value_printf(p->arena, "vec_load(w + %d * k + %" PRId64 ")", block_b_step(p),
 		        u * block_b_step(p) + v * lanes);
 	if (product_is_matrix(c->product))
 		return v ? value_printf(p->arena, "w + %" PRId64, v * c->product->n * matrix_together(c))
 		         : value_string("w");
-	if (c->wide && lanes > 1 && !c->codes.bits) /* of 16 bits */
+	if (c->arranged.wide && lanes > 1 && !c->codes.bits) /* of 16 bits */
 		return value_printf(p->arena,
 		        c->b->type == DTYPE_F16 ? "vec_load_half(w + %" PRId64 ")"
 		                                : "vec_of_bfloat(ivec_load_u16(w + %" PRId64 "))",
 		        at);
-	if (c->wide && !c->codes.bits) {
+	if (c->arranged.wide && !c->codes.bits) {
 		struct printer printer = contraction_printer(p, NULL);
 		const struct index *with[MAX_VARS];
 		printer.lane = -1;
 		shift(p, index_constant(p->arena, 0), index_constant(p->arena, v), with);
 		p->accumulator = arena_printf(p->arena, "w[%" PRId64 "]", at);
-		return value_string(printer_value(&printer, expr_substitute(p->arena, c->wide, with)));
+		return value_string(printer_value(&printer, expr_substitute(p->arena, c->arranged.wide, with)));
 	}
-	if (c->bytes)
+	if (c->panel.bytes)
 		at = (u / 2 * user->tile->vecs + v) * lanes;
-	if (c->quads) {
+	if (c->panel.quads) {
 		int64_t left = contraction_extent(c, c->terms - 1) - u;
 		return value_printf(p->arena, "w + %" PRId64, u * user->tile->vecs + (left < 4 ? left : 4) * v);
 	}
@@ -457,7 +460,7 @@ static struct value call_waiting(struct template_call *call)
 	struct printer printer = contraction_printer(p, left);
 	struct value waiting = value_dict(p->arena);
 	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
-	const char *at = p->c->transposed_store
+	const char *at = p->c->staging.transposed
 	        ? transposed_at(p, &printer, index_constant(p->arena, r), index_constant(p->arena, v))
 	        : printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
 	const struct product *product = p->c->product;
@@ -535,7 +538,7 @@ static struct value taps_value(struct printing *p, const struct tile *of, int un
 	printer.lane = -1;
 	text_init(&when, p->emit->build);
 	FOR (i, c->pad_count) {
-		const struct range *pad = &c->arranged_pads[i];
+		const struct range *pad = &c->arranged.pads[i];
 		if (contraction_term_of(c, pad) < 0)
 			continue;
 		text_printf(&when, "%s%s < %" PRId64 " || %s >= %" PRId64, when.count ? " || " : "",
@@ -550,7 +553,7 @@ static struct value taps_value(struct printing *p, const struct tile *of, int un
 	value_set_int(taps, "terms", c->taps);
 	value_dict_set(taps, "parts", parts);
 	value_set_int(taps, "w", terms * of->vecs * p->emit->target->lanes);
-	value_set_int(taps, "next", 16 * c->next_lines * terms / unroll);
+	value_set_int(taps, "next", 16 * c->memory.next_lines * terms / unroll);
 	text_release(&when);
 	return taps;
 }
@@ -568,7 +571,7 @@ static void need_index(struct needs *n, const struct index *at)
 static void need_load(void *user, const struct expr *load)
 {
 	struct needs *n = user;
-	if (load->of == n->p->c->root || (n->p->c->wide && load->of == n->p->c->b->of))
+	if (load->of == n->p->c->root || (n->p->c->arranged.wide && load->of == n->p->c->b->of))
 		return;
 	FOR_ALL (i, n->p->kernel->params)
 		if (n->p->kernel->params.at[i].of == load->of)
@@ -608,28 +611,28 @@ const char *contraction_transposed_row(const struct printing *p, const char *blo
 /* C's type of what is packed. */
 const char *contraction_element_of_b(const struct contraction *c)
 {
-	return codes_in_tile(c)             ? "int"
-	        : c->wide && !c->codes.bits ? dtypes[c->b->of->type].c
-	                                    : dtypes[c->product->sum].c;
+	return codes_in_tile(c)                      ? "int"
+	        : c->arranged.wide && !c->codes.bits ? dtypes[c->b->of->type].c
+	                                             : dtypes[c->product->sum].c;
 }
 
 static void thread_arguments(struct printing *p, struct text *a, struct text *b)
 {
 	const struct contraction *c = p->c;
 	struct needs n = { .p = p };
-	expr_visit(c->start, need_expr, &n);
-	expr_visit(c->value, need_expr, &n);
+	expr_visit(c->arranged.start, need_expr, &n);
+	expr_visit(c->arranged.value, need_expr, &n);
 	if (!c->codes.bits)
-		expr_visit(c->wide, need_expr, &n);
-	if (!c->transposed_store)
+		expr_visit(c->arranged.wide, need_expr, &n);
+	if (!c->staging.transposed)
 		need_index(&n, c->out_at);
 	for (int i = 0; c->taps && i < c->pad_count; i++)
-		need_index(&n, c->arranged_pads[i].at);
+		need_index(&n, c->arranged.pads[i].at);
 	const char *element = dtypes[c->product->sum].c;
 	text_printf(a, "const %s *restrict a, const %s *restrict w", element, contraction_element_of_b(c));
-	if (c->next_lines)
+	if (c->memory.next_lines)
 		text_printf(a, ", const %s *next", element);
-	text_printf(b, "a, w%s", c->next_lines ? ", next" : "");
+	text_printf(b, "a, w%s", c->memory.next_lines ? ", next" : "");
 	if (p->row_stride.name) {
 		text_printf(a, ", long %s", p->row_stride.name);
 		text_printf(b, ", %s", p->row_stride.name);
@@ -648,7 +651,7 @@ static void thread_arguments(struct printing *p, struct text *a, struct text *b)
 			text_adds(b, ", pooled");
 			continue;
 		}
-		if (c->transposed_store && param->written) {
+		if (c->staging.transposed && param->written) {
 			text_printf(a, ", %s *restrict transposed_store", dtypes[c->result->type].c);
 			text_printf(b, ", transposed_store + %" PRId64 " * (%s - begin)",
 			        contraction_transposed_width(p), contraction_transposed_row(p, "block"));
@@ -681,8 +684,7 @@ static void thread_arguments(struct printing *p, struct text *a, struct text *b)
  * and the shared memory. */
 static void block_arguments(struct printing *p, struct text *a, struct text *b)
 {
-	FOR_ALL (i, p->kernel->params) {
-		const struct param *param = &p->kernel->params.at[i];
+	FOR_EACH_AT (const struct param *param, p->kernel->params) {
 		text_printf(a, "%s%s *restrict %s, ", param->written ? "" : "const ", dtypes[param->of->type].c,
 		        param->name);
 		text_printf(b, "%s, ", param->name);
@@ -700,7 +702,7 @@ void tile_arguments(struct printing *p, const char **params, const char **argume
 	struct text a, b;
 	text_init(&a, p->emit->build);
 	text_init(&b, p->emit->build);
-	(p->c->warps ? block_arguments : thread_arguments)(p, &a, &b);
+	(p->c->block.warps ? block_arguments : thread_arguments)(p, &a, &b);
 	*params = arena_copy(p->arena, a.at, a.count);
 	*arguments = arena_copy(p->arena, b.at, b.count);
 	text_release(&a);
@@ -728,8 +730,8 @@ static struct value block_terms(struct printing *p, int64_t terms)
 {
 	const struct contraction *c = p->c;
 	struct value list = value_list(p->arena);
-	int64_t alike = codes_alike(c), depth = c->depth;
-	add_loop(p, list, "chunk", value_int((terms + depth - 1) / depth));
+	int64_t alike = codes_alike(c), depth = c->block.depth;
+	add_loop(p, list, "chunk", value_int(ceil_div(terms, depth)));
 	if (codes_in_groups(c)) {
 		add_loop(p, list, "group", left_in_chunk(p, terms / alike, depth / alike));
 		depth = terms = alike;
@@ -760,10 +762,10 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	const struct contraction *c = p->c;
 	struct arena *arena = p->arena;
 	struct value tile = value_dict(arena);
-	int unroll = c->warps && !product_is_matrix(c->product) && !codes_in_tile(c)
+	int unroll = c->block.warps && !product_is_matrix(c->product) && !codes_in_tile(c)
 	        ? BLOCK_UNROLL
 	        : contraction_steps(c, p->emit->target, of->rows);
-	int64_t width = c->warps ? block_b_step(p) : of->vecs * p->emit->target->lanes;
+	int64_t width = c->block.warps ? block_b_step(p) : of->vecs * p->emit->target->lanes;
 	struct tile_user *user = arena_new(arena, struct tile_user);
 	*user = (struct tile_user){ arena_new(arena, struct printing), of };
 	*user->p = *p;
@@ -774,24 +776,24 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_set_int(tile, "whole", of->vecs - (of->left != 0));
 	value_set_int(tile, "each", stored_at_once(user->p));
 	value_set_bool(tile, "heavy", heavy && stored_at_once(user->p) < 4);
-	value_dict_set(
-	        tile, "terms", c->warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
+	value_dict_set(tile, "terms",
+	        c->block.warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
 	value_set_int(tile, "step",
-	        c->codes.bits                               ? width
-	                : c->b_mode == B_DIRECT || c->warps ? 0
-	                                                    : unroll * width / (c->bytes ? 2 : 1));
+	        c->codes.bits                                     ? width
+	                : c->b_mode == B_DIRECT || c->block.warps ? 0
+	                                                          : unroll * width / (c->panel.bytes ? 2 : 1));
 	value_set_bool(tile, "codes", codes_in_tile(c));
 	value_set_int(tile, "width", width);
-	value_set_int(tile, "ahead", c->ahead / 4);
+	value_set_int(tile, "ahead", c->memory.ahead / 4);
 	value_set_bool(tile, "zeros", c->codes.zeros);
-	value_set_bool(tile, "bytes", c->bytes);
-	value_set_bool(tile, "ends_short", c->ends_short);
-	value_set_bool(tile, "quads", c->quads);
+	value_set_bool(tile, "bytes", c->panel.bytes);
+	value_set_bool(tile, "ends_short", c->roles.ends_short);
+	value_set_bool(tile, "quads", c->panel.quads);
 	value_dict_set(tile, "matrix", matrix_value(user->p, of));
 	value_dict_set(
 	        tile, "row", p->row_stride.name ? value_string(p->row_stride.name) : value_int(p->row_stride.direct));
 	value_set_int(tile, "unroll", unroll);
-	value_set_int(tile, "next_lines", c->next_lines);
+	value_set_int(tile, "next_lines", c->memory.next_lines);
 	value_dict_set(tile, "taps", taps_value(p, of, unroll));
 	value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
 	value_dict_set(tile, "waiting", value_function(arena, "waiting", "r v", call_waiting, user));

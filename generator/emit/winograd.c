@@ -41,10 +41,10 @@ static struct value call_start(struct template_call *call)
 	struct printing *p = call->user;
 	const char *channel = call_string(call, 0, "");
 	p->names[1] = arena_printf(p->arena, "(%s)", channel);
-	if (!p->c->start)
+	if (!p->c->arranged.start)
 		return value_string("vec_set(0.f)");
 	struct printer printer = printer_of(p, call_int(call, 1, 0));
-	return value_string(printer_value(&printer, p->c->start));
+	return value_string(printer_value(&printer, p->c->arranged.start));
 }
 
 /* The root's variables are what the call says from that argument on. */
@@ -65,9 +65,9 @@ static struct value call_result(struct template_call *call)
 	name_place(p, call, 1);
 	p->root = arena_printf(p->arena, "(%s)", value);
 	struct printer printer = printer_of(p, left);
-	if (c->value) {
-		printer_share(&printer, &c->value, 1);
-		value = printer_value(&printer, c->value);
+	if (c->arranged.value) {
+		printer_share(&printer, &c->arranged.value, 1);
+		value = printer_value(&printer, c->arranged.value);
 	}
 	const char *to = printer_address(&printer, c->result, c->out_at);
 	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
@@ -103,15 +103,15 @@ static int64_t run_of(const struct target *target, const struct contraction *c, 
 
 static bool turns(const struct target *target)
 {
-	return target->lanes >= 4 && !target->lanes_are_threads && !target->small;
+	return target->lanes >= 4 && !target->lanes_are_threads && !target->options.small;
 }
 
 int64_t winograd_run(const struct target *target, const struct contraction *c)
 {
 	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], lanes = target->lanes;
-	if (!turns(target) || c->x_pixel != 1 || c->x_channel == 1 || ci < lanes)
+	if (!turns(target) || c->winograd.x_pixel != 1 || c->winograd.x_channel == 1 || ci < lanes)
 		return 0;
-	return run_of(target, c, (ci + lanes - 1) / lanes * lanes, (c->root->extents[3] + m - 1) / m);
+	return run_of(target, c, ceil_div(ci, lanes) * lanes, ceil_div(c->root->extents[3], m));
 }
 
 /* Of filters that come at run time. */
@@ -122,17 +122,18 @@ static struct value filters_value(const struct target *target, struct arena *are
 		const char *key;
 		int64_t value;
 	} sizes[] = {
-		{ "out", c->w_out },
-		{ "channel", c->w_channel },
-		{ "row", c->w_row },
-		{ "column", c->w_column },
+		{ "out", c->winograd.w_out },
+		{ "channel", c->winograd.w_channel },
+		{ "row", c->winograd.w_row },
+		{ "column", c->winograd.w_column },
 		{ "k_block", c->k_block },
 	};
 	FOR (i, COUNT(sizes))
 		value_set_int(filters, sizes[i].key, sizes[i].value);
-	value_set_bool(filters, "kept", c->kept);
+	value_set_bool(filters, "kept", c->winograd.kept);
 	value_set_bool(filters, "turns",
-	        target->lanes >= 4 && !target->small && c->w_channel == 9 && c->w_row == 3 && c->w_column == 1);
+	        target->lanes >= 4 && !target->options.small && c->winograd.w_channel == 9 && c->winograd.w_row == 3
+	                && c->winograd.w_column == 1);
 	return filters;
 }
 
@@ -142,10 +143,11 @@ static struct value points_value(struct arena *arena, const struct contraction *
 	struct value u = value_dict(arena);
 	const struct definition *of = c->rewrite->parts[WINOGRAD_FILTERS];
 	int64_t ci = c->rewrite->w->extents[1], n = c->rewrite->m + 2;
-	const int64_t packed[] = { n * n * ci, n * ci * c->lanes, ci * c->lanes, c->lanes, 1 },
+	const int64_t packed[] = { n * n * ci, n * ci * c->winograd.lanes, ci * c->winograd.lanes, c->winograd.lanes,
+		1 },
 	              *stride = scheduled(of)->stride;
 	const int64_t stored[] = { stride[2], stride[0], stride[1], stride[3], stride[2] },
-	              *from = c->packed ? packed : stored;
+	              *from = c->panel.packed ? packed : stored;
 	static const char *const keys[] = { "column", "row", "point", "channel", "lane" };
 	FOR (i, COUNT(keys))
 		value_set_int(u, keys[i], from[i]);
@@ -185,7 +187,7 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	struct arena *arena = emit->arena;
 	struct value values = value_dict(arena), from = value_dict(arena), to = value_dict(arena),
 	             tile = value_dict(arena);
-	const char *name = emit_buffer((void *)(uintptr_t)kernel, c->x);
+	const char *name = emit_buffer((void *)(uintptr_t)kernel, c->winograd.x);
 	const struct {
 		const char *key;
 		int64_t value;
@@ -203,19 +205,20 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 		{ "lanes", emit->target->lanes },
 		{ "panels", c->panels },
 		{ "groups", c->group },
-		{ "warps", c->warps },
-		{ "depth", c->depth },
+		{ "warps", c->block.warps },
+		{ "depth", c->block.depth },
 	};
 	FOR (i, COUNT(sizes))
 		value_set_int(values, sizes[i].key, sizes[i].value);
 	value_dict_set(from, "name",
-	        c->x_base ? value_printf(arena, "(%s + %" PRId64 ")", name, c->x_base) : value_string(name));
-	value_set_int(from, "image", c->x_image);
-	value_set_int(from, "row", c->x_row);
-	value_set_int(from, "pixel", c->x_pixel);
-	value_set_int(from, "channel", c->x_channel);
+	        c->winograd.x_base ? value_printf(arena, "(%s + %" PRId64 ")", name, c->winograd.x_base)
+	                           : value_string(name));
+	value_set_int(from, "image", c->winograd.x_image);
+	value_set_int(from, "row", c->winograd.x_row);
+	value_set_int(from, "pixel", c->winograd.x_pixel);
+	value_set_int(from, "channel", c->winograd.x_channel);
 	int lanes = emit->target->lanes;
-	int64_t side = (y->extents[3] + c->rewrite->m - 1) / c->rewrite->m;
+	int64_t side = ceil_div(y->extents[3], c->rewrite->m);
 	value_set_int(from, "run", winograd_run(emit->target, c));
 	value_set_int(to, "run",
 	        turns(emit->target) && index_factor(c->out_at, 3) == 1 && index_factor(c->out_at, 1) > 1
@@ -223,17 +226,18 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	                : 0);
 	value_set_int(to, "channel", index_factor(c->out_at, 1));
 	value_dict_set(values, "y", to);
-	value_set_int(tile, "rows", c->tile_rows);
-	value_set_int(tile, "vecs", c->tile_vecs);
+	value_set_int(tile, "rows", c->tile.rows);
+	value_set_int(tile, "vecs", c->tile.vecs);
 	value_dict_set(values, "x", from);
 	value_dict_set(values, "tile", tile);
 	const char *weights = emit_buffer((void *)(uintptr_t)kernel, winograd_filters(c));
 	value_dict_set(values, "weights",
-	        c->w && c->w_base ? value_printf(arena, "(%s + %" PRId64 ")", weights, c->w_base)
-	                          : value_string(weights));
-	value_dict_set(values, "filters", c->w ? filters_value(emit->target, arena, c) : value_none());
+	        c->winograd.w && c->winograd.w_base
+	                ? value_printf(arena, "(%s + %" PRId64 ")", weights, c->winograd.w_base)
+	                : value_string(weights));
+	value_dict_set(values, "filters", c->winograd.w ? filters_value(emit->target, arena, c) : value_none());
 	value_dict_set(values, "u", points_value(arena, c));
-	value_set_bool(values, "prefetch", c->prefetch);
+	value_set_bool(values, "prefetch", c->winograd.prefetch);
 	value_dict_set(values, "ends", ends_value(emit, kernel, c));
 	return values;
 }

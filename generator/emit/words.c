@@ -85,11 +85,11 @@ struct value emit_target_value(struct emit *emit)
 	struct value target = value_dict(emit->arena);
 	value_set_string(target, "name", emit->target->name);
 	value_set_int(target, "lanes", emit->target->lanes);
-	value_set_bool(target, "small", emit->target->small);
-	value_set_string(target, "shared", emit->target->shared ? emit->target->shared : "");
-	value_set_string(target, "barrier", emit->target->barrier ? emit->target->barrier : "");
+	value_set_bool(target, "small", emit->target->options.small);
+	value_set_string(target, "shared", emit->target->words.shared ? emit->target->words.shared : "");
+	value_set_string(target, "barrier", emit->target->words.barrier ? emit->target->words.barrier : "");
 	value_set_bool(target, "has_fma", emit->target->has_fma);
-	value_set_bool(target, "helium", emit->target->exact_lanes);
+	value_set_bool(target, "helium", emit->target->exact.lanes);
 	return target;
 }
 

@@ -318,8 +318,8 @@ void functions_inline(struct reader *reader, struct graph *graph)
 	while (inliner.room < 2 * reader->functions.count)
 		inliner.room *= 2;
 	inliner.index = arena_new_array(reader->build->arena, struct function *, inliner.room);
-	FOR_ALL (i, reader->functions) {
-		struct function *function = reader->functions.at[i], **slot;
+	FOR_EACH (struct function *function, reader->functions) {
+		struct function **slot;
 		if (find(&inliner, function->domain, function->name, function->overload))
 			fail(reader->build, EXIT_INVALID, reader_where(reader, "function", function->name),
 			        "is there twice");

@@ -188,8 +188,7 @@ static void fill_graph(const struct writer *w, const void *of, struct text *out)
 		add_message(w, out, 11, fill_value, graph->inputs.at[i]);
 	FOR_ALL (i, graph->outputs)
 		add_message(w, out, 12, fill_value, graph->outputs.at[i]);
-	FOR_ALL (i, graph->tensors) {
-		const struct tensor *tensor = graph->tensors.at[i];
+	FOR_EACH (const struct tensor *tensor, graph->tensors) {
 		if (!tensor->data && !tensor->is_input && !tensor->is_output && tensor->type != DTYPE_NONE)
 			add_message(w, out, 13, fill_value, tensor);
 	}
@@ -206,8 +205,7 @@ static void fill_opset(const struct writer *w, const void *of, struct text *out)
 /* Domains of nodes that no import names: of those that passes made. */
 static void add_domains(struct writer *w, const struct graph *graph)
 {
-	FOR_ALL (i, graph->nodes) {
-		const struct node *node = graph->nodes.at[i];
+	FOR_EACH (const struct node *node, graph->nodes) {
 		size_t k = 0;
 		while (k < w->opsets.count && w->opsets.at[k].domain != node->domain)
 			k++;

@@ -273,8 +273,7 @@ void graph_use(struct graph *graph, struct tensor **slot, const char *name, cons
 
 void graph_close(struct graph *graph)
 {
-	FOR_ALL (i, graph->uses) {
-		struct use *use = &graph->uses.at[i];
+	FOR_EACH_AT (struct use *use, graph->uses) {
 		if ((*use->slot = index_find(graph, use->name)))
 			continue;
 		if (!graph->outer)

@@ -125,8 +125,7 @@ static void sort(struct graph *graph)
 	VECTOR(struct node *) order = { 0 };
 	FOR_ALL (i, graph->nodes)
 		graph->nodes.at[i]->mark = UNSEEN;
-	FOR_ALL (i, graph->nodes) {
-		struct node *node = graph->nodes.at[i];
+	FOR_EACH (struct node *node, graph->nodes) {
 		while (node || stack.count) {
 			if (node && node->mark == UNSEEN) {
 				size_t from = waiting.count;
@@ -179,16 +178,14 @@ static bool is_sorted(struct graph *graph)
 static void check_graph(struct graph *graph)
 {
 	assert(!graph->uses.count);
-	FOR_ALL (i, graph->tensors) {
-		struct tensor *tensor = graph->tensors.at[i];
+	FOR_EACH (struct tensor *tensor, graph->tensors) {
 		assert(tensor->graph == graph && graph_tensor(graph, tensor->name) == tensor);
 		assert(!tensor->producer || (!tensor->is_input && !tensor->data && tensor->producer->graph == graph));
 		assert(!tensor->data || (!tensor->form && tensor_is_known(tensor)));
 	}
 	FOR_ALL (i, graph->inputs)
 		assert(graph->inputs.at[i]->is_input && graph->inputs.at[i]->graph == graph);
-	FOR_ALL (i, graph->outputs) {
-		struct tensor *output = graph->outputs.at[i];
+	FOR_EACH (struct tensor *output, graph->outputs) {
 		assert(is_visible(output, graph) && (output->graph != graph || output->is_output));
 		assert(is_made(output));
 	}

@@ -348,8 +348,7 @@ static void print_graph(const struct printer *p, const struct graph *graph, int 
 	print_values(p, graph->outputs.at, graph->outputs.count);
 	text_adds(p->out, "\n");
 	for (int constants = 1; constants >= 0; constants--)
-		FOR_ALL (i, graph->tensors) {
-			const struct tensor *tensor = graph->tensors.at[i];
+		FOR_EACH (const struct tensor *tensor, graph->tensors) {
 			if (!is_declared(tensor) || (tensor->data != NULL) != constants)
 				continue;
 			if (*between == '<')

@@ -48,8 +48,7 @@ void graph_substitute(struct graph *graph, struct tensor **instead)
 {
 	FOR_ALL (i, graph->outputs)
 		replace(&graph->outputs.at[i], instead);
-	FOR_ALL (i, graph->nodes) {
-		struct node *node = graph->nodes.at[i];
+	FOR_EACH (struct node *node, graph->nodes) {
 		FOR (k, node->ins)
 			replace(&node->in[k], instead);
 		FOR (k, node->attribute_count) {
@@ -119,8 +118,7 @@ static void sweep(struct graph *graph)
 			graph->nodes.at[kept++] = graph->nodes.at[i];
 	graph->nodes.count = kept;
 	kept = 0;
-	FOR_ALL (i, graph->tensors) {
-		struct tensor *tensor = graph->tensors.at[i];
+	FOR_EACH (struct tensor *tensor, graph->tensors) {
 		/* Outputs nobody reads stay with a node that is needed for others. */
 		if (tensor->mark == LIVE || tensor->is_input || (tensor->producer && tensor->producer->mark == LIVE))
 			graph->tensors.at[kept++] = tensor;

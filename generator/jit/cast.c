@@ -62,7 +62,7 @@ bool jit_cast(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	struct arena *arena = b->arena;
 	const struct kernel *kernel = without_count(arena, b->kernel);
 	struct target of_library = *emit->target; /* which the entries are made for */
-	of_library.block_work = 0;
+	of_library.share.work = 0;
 	struct loops *loops = loops_symbolic(b->build, arena, &of_library, kernel);
 	const char *name = loops ? jit_cast_name(arena, loops->symbols->key) : NULL;
 	if (!name || !in_menu(emit->target->name, loops->symbols->key, name))

@@ -24,8 +24,6 @@ static const char *stride_text(struct arena *arena, const struct stride *s)
 	return s->name ? s->name : arena_printf(arena, "%" PRId64, s->direct);
 }
 
-static void set(struct value dict, const char *key, const char *text) { value_set_string(dict, key, text); }
-
 /* Where a tile's sums start: where they lie, or calculated into scratch. */
 static void add_start(struct tiling *t, const struct dims *d, struct value tile)
 {
@@ -33,18 +31,18 @@ static void add_start(struct tiling *t, const struct dims *d, struct value tile)
 	struct blocks *b = t->b;
 	struct operand o;
 	struct value list = value_list(b->arena), outer = b->list;
-	if (!c->start) {
-		set(tile, "start", "0");
+	if (!c->arranged.start) {
+		value_set_string(tile, "start", "0");
 		value_dict_set(tile, "start_calls", list);
 		value_set_int(tile, "start_row", 0);
 		value_set_int(tile, "start_lane", 0);
 		return;
 	}
 	b->list = list;
-	if (!blocks_leaf(b, c->start, d, &o) || (o.lane & ~1))
-		o = blocks_value(b, c->start, d, true);
+	if (!blocks_leaf(b, c->arranged.start, d, &o) || (o.lane & ~1))
+		o = blocks_value(b, c->arranged.start, d, true);
 	b->list = outer;
-	set(tile, "start", o.at);
+	value_set_string(tile, "start", o.at);
 	value_dict_set(tile, "start_calls", list);
 	value_set_int(tile, "start_row", o.row);
 	value_set_int(tile, "start_lane", o.lane);
@@ -89,8 +87,8 @@ static struct value list_terms(const struct tiling *t, const struct term_loop *l
 			return list;
 		total *= loops[i].extent;
 	}
-	if (*count < 2 || c->wide || loops[*count - 1].extent > LISTED_SHORT || total > LISTED_MOST
-	        || c->b_mode == B_DIRECT || c->next_lines || c->k_block || !product_is_fma(c->product))
+	if (*count < 2 || c->arranged.wide || loops[*count - 1].extent > LISTED_SHORT || total > LISTED_MOST
+	        || c->b_mode == B_DIRECT || c->memory.next_lines || c->k_block || !product_is_fma(c->product))
 		return list;
 	FOR (n, total) {
 		int64_t at = 0, rest = n;
@@ -128,16 +126,16 @@ static void add_terms(struct tiling *t, const struct term_loop *loops, int count
 	FOR (i, count) {
 		struct value one = value_dict(arena);
 		value_dict_set(one, "extent", loops[i].end ? value_string(loops[i].end) : value_int(loops[i].extent));
-		set(one, "name", loops[i].name);
-		set(one, "a", loops[i].a);
+		value_set_string(one, "name", loops[i].name);
+		value_set_string(one, "a", loops[i].a);
 		value_set_int(one, "w", loops[i].w);
 		value_list_add(i < extra ? around : terms, one);
 	}
 	value_dict_set(globals, "around", around);
 	value_dict_set(globals, "terms", terms);
-	set(globals, "first", first ? first : "");
-	set(globals, "a_at", a_at ? a_at : "");
-	set(globals, "w_at", w_at ? w_at : "");
+	value_set_string(globals, "first", first ? first : "");
+	value_set_string(globals, "a_at", a_at ? a_at : "");
+	value_set_string(globals, "w_at", w_at ? w_at : "");
 }
 
 /* ---- padding: all that the kernel reads of a, copied once with its zeros, where tiles would copy more ---- */
@@ -166,7 +164,8 @@ static void pad_all(struct tiling *t, const struct stage *whole)
 	const struct index *with[MAX_VARS] = { 0 };
 	for (int v = 0; v <= c->column + c->terms; v++)
 		with[v] = index_constant(arena, 0);
-	set(padded, "from", printer_address(&t->b->printer, c->a->of, index_substitute(arena, c->a_at, with)));
+	value_set_string(
+	        padded, "from", printer_address(&t->b->printer, c->a->of, index_substitute(arena, c->a_at, with)));
 	FOR (i, whole->dims - run) {
 		const struct stage_dim *d = &whole->dim[i];
 		struct value dim = value_dict(arena), pad = d->pad ? value_dict(arena) : value_none();
@@ -184,7 +183,7 @@ static void pad_all(struct tiling *t, const struct stage *whole)
 	value_dict_set(padded, "dims", dims);
 	value_set_int(padded, "run", run ? last->extent : 1);
 	value_set_int(padded, "step", run ? last->stride : 1);
-	set(padded, "at", blocks_scratch(t->b, whole->floats + t->b->printer.target->lanes - 1, NULL));
+	value_set_string(padded, "at", blocks_scratch(t->b, whole->floats + t->b->printer.target->lanes - 1, NULL));
 	blocks_uses(t->b, "m_pack_a", "packed_a");
 	const char *at = "padded";
 	int row = contraction_row(c);
@@ -197,7 +196,7 @@ static void pad_all(struct tiling *t, const struct stage *whole)
 		p->term_stride[k] = (struct stride){ .direct = whole->of_term[k] };
 	value_dict_set(globals, "padded", padded);
 	value_dict_set(globals, "packed_a", value_none());
-	set(globals, "a_base", at);
+	value_set_string(globals, "a_base", at);
 }
 
 /* ---- a maximum over windows: rows of the convolution stand in scratch, the maxima of their windows are stored ---- */
@@ -234,7 +233,7 @@ static void add_maxima(struct tiling *t)
 	                ", %" PRId64 ", %" PRId64,
 	                sum.at, sum.row, c->pool.stride[1] * p->pooled.dim[1].lies, p->pooled.dim[0].lies,
 	                c->pool.size[0], p->pooled.dim[1].lies, c->pool.size[1], wide, columns));
-	set(pool, "at", blocks_scratch(b, p->pooled.floats, NULL));
+	value_set_string(pool, "at", blocks_scratch(b, p->pooled.floats, NULL));
 }
 
 /* Where a tile's results go: to their tensor, or to scratch that is transposed behind the last block of a group. */
@@ -251,8 +250,8 @@ static struct operand add_into(struct tiling *t)
 	        bits = dtypes[c->result->type].bits * value_dict_get(transposed_store, "floats").integer;
 	bool transposed = dtypes[c->result->type].bits == 32;
 	const char *name = arena_printf(t->b->arena, "m_scatter%d", dtypes[c->result->type].bits / 8);
-	set(transposed_store, "at", blocks_scratch(t->b, (bits + 31) / 32, NULL));
-	set(transposed_store, "scatter", transposed ? "" : name);
+	value_set_string(transposed_store, "at", blocks_scratch(t->b, (bits + 31) / 32, NULL));
+	value_set_string(transposed_store, "scatter", transposed ? "" : name);
 	blocks_uses(t->b, transposed ? "m_transpose" : name, transposed ? "transpose" : "scatter");
 	return (struct operand){ arena_printf(t->b->arena, "transposed_store + %" PRId64 " * (%s - begin)", width,
 		                         value_dict_get(transposed_store, "row").bytes),
@@ -279,18 +278,19 @@ static void add_result(struct tiling *t, const struct dims *d, int term_loops)
 		                   d->row >= 0 ? d->n_most : 0, 1, false, false };
 	blocks_lets(b);
 	add_start(t, d, tile);
-	set(tile, "out", b->sums.at);
+	value_set_string(tile, "out", b->sums.at);
 	value_set_int(tile, "out_row", b->sums.row);
 	value_set_int(tile, "act", direct && ending.relu);
-	set(tile, "add", direct ? add.at : "0");
+	value_set_string(tile, "add", direct ? add.at : "0");
 	value_set_int(tile, "add_row", direct ? add.row : 0);
-	set(tile, "a_row", stride_text(b->arena, &t->p->row_stride));
+	value_set_string(tile, "a_row", stride_text(b->arena, &t->p->row_stride));
 	if (!direct) {
 		b->list = result;
 		if (lanes_lie(c->result->type))
-			blocks_into(b, c->value ? c->value : expr_load_first(b->arena, c->root), d, into);
+			blocks_into(
+			        b, c->arranged.value ? c->arranged.value : expr_load_first(b->arena, c->root), d, into);
 		else
-			blocks_put(b, c->value, d, c->result->type, into);
+			blocks_put(b, c->arranged.value, d, c->result->type, into);
 	}
 	value_dict_set(t->globals, "tile", tile);
 	value_dict_set(t->globals, "result", result);
@@ -300,8 +300,8 @@ static void add_entry(struct tiling *t, struct value entries, const char *name, 
 {
 	struct value entry = value_dict(t->b->arena);
 	value_dict_set(entry, "when", when);
-	set(entry, "name", name);
-	set(entry, "left", left);
+	value_set_string(entry, "name", name);
+	value_set_string(entry, "left", left);
 	value_list_add(entries, entry);
 }
 
@@ -309,7 +309,7 @@ static void add_entry(struct tiling *t, struct value entries, const char *name, 
 static const char *sized_name(const struct tiling *t)
 {
 	const struct contraction *c = t->p->c;
-	return !c->wide          ? c->product->name
+	return !c->arranged.wide ? c->product->name
 	        : !c->codes.bits ? dtypes[c->b->of->type].text
 	        : c->codes.exponent
 	        ? arena_printf(t->b->arena, "float8_%d", c->codes.exponent)
@@ -324,7 +324,7 @@ static void add_entries(struct tiling *t)
 	struct value entries = value_list(b->arena), choices = value_dict_get(t->globals, "choices");
 	const struct target *target = b->printer.target;
 	value_dict_set(t->globals, "entries", entries);
-	if (!product_is_fma(p->c->product) || p->c->wide) {
+	if (!product_is_fma(p->c->product) || p->c->arranged.wide) {
 		const char *name = arena_printf(b->arena, "m_tile_%s", sized_name(t));
 		add_entry(t, entries, name, value_none(),
 		        arena_printf(b->arena, "columns - %d * (vecs - 1)", target->lanes));
@@ -353,7 +353,7 @@ static void add_scratch(struct tiling *t)
 	struct value packed_a = value_dict_get(t->globals, "packed_a"),
 	             gathered = value_dict_get(t->globals, "gathered");
 	if (packed_a.kind == VALUE_DICT) {
-		set(packed_a, "at", blocks_scratch(b, value_dict_get(packed_a, "floats").integer, NULL));
+		value_set_string(packed_a, "at", blocks_scratch(b, value_dict_get(packed_a, "floats").integer, NULL));
 		if (value_count(value_dict_get(packed_a, "dims")) > PACKED_A_DIMS)
 			blocks_cannot(b, "its padding has too many dims");
 		blocks_uses(b, "m_pack_a", "packed_a");
@@ -361,7 +361,8 @@ static void add_scratch(struct tiling *t)
 	if (t->p->c->pool.d)
 		add_maxima(t);
 	if (gathered.kind == VALUE_DICT) {
-		set(gathered, "at", blocks_scratch(b, floats * value_dict_get(gathered, "floats").integer, NULL));
+		value_set_string(
+		        gathered, "at", blocks_scratch(b, floats * value_dict_get(gathered, "floats").integer, NULL));
 		blocks_uses(b, floats == 1 ? "m_gather" : "m_gather8", "gather");
 	}
 }
@@ -374,8 +375,8 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	t.globals = contraction_values(emit, b->kernel, &p);
 	value_set_bool(t.globals, "wide", lanes_of(c->root->type)->floats == 2);
 	int row = contraction_row(c);
-	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1,
-		(int64_t)c->tile_vecs * emit->target->lanes };
+	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile.rows : 1,
+		(int64_t)c->tile.vecs * emit->target->lanes };
 	blocks_begin(b, emit, p.names, c->root);
 	b->printer.buffer = buffer_name;
 	b->printer.user = &p;

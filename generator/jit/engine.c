@@ -47,8 +47,7 @@ static void fill(struct engine *engine, struct state *state)
 	allocate(build, "workspace", lowered->workspace_bytes, &state->workspace);
 	allocate(build, "scratch", state->program.scratch_bytes + JIT_LANES_MOST * 4, &state->scratch);
 	memset(state->scratch.at, 0, (size_t)state->program.scratch_bytes + JIT_LANES_MOST * 4);
-	FOR_ALL (i, lowered->constants) {
-		const struct constant_item *item = &lowered->constants.at[i];
+	FOR_EACH_AT (const struct constant_item *item, lowered->constants) {
 		constant_fill(item, (unsigned char *)state->weights.at + scheduled(item->of)->offset);
 		if (scheduled(item->of)->bytes >= FORGOTTEN_BYTES)
 			files_forget(build); /* weights stand in memory once */
@@ -65,7 +64,7 @@ struct target *jit_target(struct arena *arena, const struct target *asked)
 		if (jit_multiplies(asked, product))
 			target->products = arena_printf(arena, "%s %s", target->products, product->name);
 	target->simple_epilogues = target->calls = true; /* of the menu */
-	target->block_work = INT_MAX;                    /* one thread: blocks are as large as they go */
+	target->share.work = INT_MAX;                    /* one thread: blocks are as large as they go */
 	return target;
 }
 

@@ -14,8 +14,6 @@ struct ordering {
 	const char *part[ORDER_PARTS], *before[ORDER_PARTS];
 };
 
-static void set(struct value dict, const char *key, const char *text) { value_set_string(dict, key, text); }
-
 /* A part of the position that is looked at, or of those before. */
 static bool place_part(void *user, const struct expr *load, const struct dims *d, struct operand *out)
 {
@@ -48,7 +46,7 @@ static const char *add_row(struct ordering *o, const struct expr *expr)
 	expr = expr_substitute(arena, expr, o->with);
 	b->list = expr_uses(expr, ORDER_ROW) ? list : b->first; /* the same for all rows: ahead of them */
 	struct value loop = blocks_open(b, "for", "body", &outer);
-	set(loop, "name", "k");
+	value_set_string(loop, "name", "k");
 	value_set_int(loop, "extent", n);
 	value_set_int(loop, "step", chunk);
 	blocks_let(b, "long", "k_n",
@@ -73,8 +71,8 @@ static struct value add_choice(struct ordering *o)
 			continue;
 		struct value row = value_dict(arena);
 		o->before[i] = blocks_lanes(b, part->now->type, order->kept, NULL);
-		set(row, "from", o->part[i]);
-		set(row, "to", o->before[i]);
+		value_set_string(row, "from", o->part[i]);
+		value_set_string(row, "to", o->before[i]);
 		value_list_add(rows, row);
 	}
 	struct operand most = { blocks_lanes(b, DTYPE_I64, 1, NULL), 0, 1, false, false };
@@ -86,8 +84,8 @@ static struct value add_choice(struct ordering *o)
 	blocks_into(b, order->bars, &d, (struct operand){ barred, 0, 1, false, false });
 	blocks_call(b, "m_sums_i32_max", "sums1", arena_printf(arena, "%s, %s, 0, 1, taken", any, barred));
 	b->list = list;
-	set(choice, "most", most.at);
-	set(choice, "any", any);
+	value_set_string(choice, "most", most.at);
+	value_set_string(choice, "any", any);
 	value_dict_set(choice, "rows", rows);
 	value_dict_set(choice, "bars", calls);
 	return choice;
@@ -119,19 +117,19 @@ bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	value_dict_set(out->value, "choice", chooses ? add_choice(&o) : value_none());
 	value_dict_set(out->value, "first", b->first);
 	value_dict_set(out->value, "calls", keys);
-	set(out->value, "key", key);
-	set(out->value, "there", there);
-	set(out->value, "positions", blocks_lanes(b, DTYPE_I32, order->n, NULL));
-	set(out->value, "room", blocks_scratch(b, 2 * (1 + lanes->floats) * order->n, NULL));
-	set(out->value, "to", printer_element(&b->printer, d, to));
+	value_set_string(out->value, "key", key);
+	value_set_string(out->value, "there", there);
+	value_set_string(out->value, "positions", blocks_lanes(b, DTYPE_I32, order->n, NULL));
+	value_set_string(out->value, "room", blocks_scratch(b, 2 * (1 + lanes->floats) * order->n, NULL));
+	value_set_string(out->value, "to", printer_element(&b->printer, d, to));
 	const char *entry = arena_printf(arena, "m_order_%s", lanes->name);
-	set(out->value, "entry", entry);
+	value_set_string(out->value, "entry", entry);
 	blocks_uses(b, entry, "order");
 	value_set_int(out->value, "down", d->reduce == REDUCE_DOWN);
 	value_set_int(out->value, "n", order->n);
 	value_set_int(out->value, "kept", order->kept);
 	value_set_int(out->value, "best", order->best < order->n ? order->best : order->n);
-	set(out->value, "rows", order_ends(emit, kernel, true, out->value));
+	value_set_string(out->value, "rows", order_ends(emit, kernel, true, out->value));
 	out->scratch = b->scratch_most;
 	return !b->cannot;
 }

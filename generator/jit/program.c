@@ -276,8 +276,8 @@ static void add_part(struct writing *w, const struct jit_part *part)
 	w->blocks = arena_new_array(w->build->arena, int64_t, w->lowered->kernels.count + 1);
 	w->program->scalar = arena_new_array(w->build->arena, bool, w->lowered->kernels.count + 1);
 	w->program->few = arena_new_array(w->build->arena, bool, w->lowered->kernels.count + 1);
-	FOR_ALL (k, w->lowered->kernels) {
-		const struct kernel *kernel = w->lowered->kernels.at[k], *same = kernel->same;
+	FOR_EACH (const struct kernel *kernel, w->lowered->kernels) {
+		const struct kernel *same = kernel->same;
 		if (same) {
 			w->program->scalar[kernel->number] = w->program->scalar[same->number];
 			w->program->few[kernel->number] = w->program->few[same->number];

@@ -173,7 +173,7 @@ static bool find_variables(struct finding *f)
 /* The output's variable and the tap of a row, of a column, and of an image of an axis more. */
 static bool uses(const struct index *at, int var) { return var >= 0 && index_uses(at, var); }
 
-static int64_t at_least(int64_t number, int64_t by) { return number > 0 ? (number + by - 1) / by : -(-number / by); }
+static int64_t at_least(int64_t number, int64_t by) { return number > 0 ? ceil_div(number, by) : -(-number / by); }
 static bool axis_of(struct finding *f, int out, int tap, const struct range *pad, struct axis *g)
 {
 	int64_t move = factor_of(f->x_at, out), step = factor_of(f->x_at, tap), unit = gcd(move, step), by;

@@ -15,7 +15,6 @@ struct winding {
 	int64_t vecs, panel_vecs, width; /* of all channels; of a panel; its channels */
 };
 
-static void set(struct value dict, const char *key, const char *text) { value_set_string(dict, key, text); }
 static void set_int(struct value dict, const char *key, int64_t i) { value_set_int(dict, key, i); }
 
 static void add_size(struct value list, int64_t size)
@@ -26,8 +25,6 @@ static void add_size(struct value list, int64_t size)
 	value_list_add(list, value_int(size));
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* The menu's tiles: groups differ by one tile, blocks of a group by one row, panels by one vector. */
 static void use_tiles(struct winding *w)
 {
@@ -35,7 +32,7 @@ static void use_tiles(struct winding *w)
 	struct arena *arena = w->b->arena;
 	struct value rows = value_list(arena), wide = value_list(arena);
 	FOR (last, 2) {
-		int64_t count = last ? w->group : w->tiles / c->group, blocks = ceil_div(count, c->tile_rows);
+		int64_t count = last ? w->group : w->tiles / c->group, blocks = ceil_div(count, c->tile.rows);
 		if (count) {
 			add_size(rows, count / blocks);
 			add_size(rows, ceil_div(count, blocks));
@@ -43,7 +40,8 @@ static void use_tiles(struct winding *w)
 	}
 	add_size(wide, w->vecs / c->panels);
 	add_size(wide, w->panel_vecs);
-	const char *entry = w->panel_vecs <= JIT_POINT_VECS && w->width <= JIT_POINT_LANES && !c->w && !c->prefetch
+	const char *entry = w->panel_vecs <= JIT_POINT_VECS && w->width <= JIT_POINT_LANES && !c->winograd.w
+	                && !c->winograd.prefetch
 	        ? "m_point"
 	        : "m_tile";
 	FOR (r, value_count(rows))
@@ -54,7 +52,7 @@ static void use_tiles(struct winding *w)
 			blocks_uses(w->b, arena_printf(arena, "%s_%" PRId64 "x%" PRId64, entry, high, across), "tile");
 		}
 	blocks_uses(w->b, "m_products", "products");
-	set(w->globals, "entry", entry);
+	value_set_string(w->globals, "entry", entry);
 	value_dict_set(w->globals, "rows", rows);
 	value_dict_set(w->globals, "wide", wide);
 }
@@ -69,13 +67,14 @@ static void use_transforms(struct winding *w)
 	int64_t values = w->group * depth + 16, products = w->group * w->width + 16;
 	blocks_uses(b, arena_printf(b->arena, "m_forward_%d", m), "forward");
 	blocks_uses(b, arena_printf(b->arena, "m_back_%d", m), "back");
-	set(w->globals, "values_at", blocks_scratch(b, values * n * n, NULL));
-	set(w->globals, "products_at", blocks_scratch(b, products * n * n, NULL));
+	value_set_string(w->globals, "values_at", blocks_scratch(b, values * n * n, NULL));
+	value_set_string(w->globals, "products_at", blocks_scratch(b, products * n * n, NULL));
 	int64_t run = winograd_run(w->target, c);
-	set(w->globals, "packed_a_at", blocks_scratch(b, depth * n * (run ? run * m + 2 + lanes : n), NULL));
-	if (c->w) {
-		int64_t kept = c->kept ? w->vecs : w->panel_vecs;
-		set(w->globals, "filters_at", blocks_scratch(b, n * n * c->k_block * lanes * kept, NULL));
+	value_set_string(
+	        w->globals, "packed_a_at", blocks_scratch(b, depth * n * (run ? run * m + 2 + lanes : n), NULL));
+	if (c->winograd.w) {
+		int64_t kept = c->winograd.kept ? w->vecs : w->panel_vecs;
+		value_set_string(w->globals, "filters_at", blocks_scratch(b, n * n * c->k_block * lanes * kept, NULL));
 		blocks_uses(b, arena_printf(b->arena, "m_filters_%d", m), "filters");
 	}
 	set_int(w->globals, "n", n);
@@ -91,11 +90,11 @@ static void add_start(struct winding *w)
 	struct value calls = value_list(b->arena);
 	struct dims across = { -1, CHANNEL, "1", "channels", 1, w->width };
 	struct operand start = { .at = "0" };
-	if (w->c->start) {
+	if (w->c->arranged.start) {
 		b->list = calls;
-		start = blocks_vector(b, w->c->start, &across);
+		start = blocks_vector(b, w->c->arranged.start, &across);
 	}
-	set(w->globals, "start", start.at);
+	value_set_string(w->globals, "start", start.at);
 	value_dict_set(w->globals, "start_calls", calls);
 }
 
@@ -108,7 +107,8 @@ static void add_result(struct winding *w)
 	int m = c->rewrite->m;
 	struct tile_ending ending;
 	struct operand add = { 0 };
-	bool plain = tile_ending(c->value, c->root, &ending), root_alone = plain && !ending.add && !ending.relu;
+	bool plain = tile_ending(c->arranged.value, c->root, &ending),
+	     root_alone = plain && !ending.add && !ending.relu;
 	int64_t side = ceil_div(c->root->extents[3], m), most = JIT_BLOCK / (m * w->width),
 	        run = most < side ? most : side;
 	run = run > 1 ? run : 1; /* tiles side by side, whose rows an epilogue takes at once */
@@ -119,12 +119,12 @@ static void add_result(struct winding *w)
 	}
 	int64_t step = c->root->extents[1] > 1 ? index_factor(c->out_at, CHANNEL) : 1;
 	bool direct = step == 1 && plain, adds = direct && ending.add;
-	set(w->globals, "add", adds ? add.at : "");
+	value_set_string(w->globals, "add", adds ? add.at : "");
 	set_int(w->globals, "add_row",
 	        adds ? index_factor(schedule_address(b->arena, ending.add->of, ending.add->at), ROW) : 0);
 	set_int(w->globals, "add_pixel", adds ? add.row : 0);
 	if (direct) {
-		set(w->globals, "out", printer_address(&b->printer, c->result, c->out_at));
+		value_set_string(w->globals, "out", printer_address(&b->printer, c->result, c->out_at));
 		set_int(w->globals, "out_row", index_factor(c->out_at, ROW));
 		set_int(w->globals, "out_pixel", index_factor(c->out_at, COLUMN));
 	} else {
@@ -134,8 +134,8 @@ static void add_result(struct winding *w)
 		b->list = calls;
 		struct operand to = { printer_address(&b->printer, c->result, c->out_at),
 			index_factor(c->out_at, COLUMN), step, false, false };
-		blocks_into(b, root_alone ? expr_load_first(b->arena, c->root) : c->value, &ends, to);
-		set(w->globals, "out", rows);
+		blocks_into(b, root_alone ? expr_load_first(b->arena, c->root) : c->arranged.value, &ends, to);
+		value_set_string(w->globals, "out", rows);
 		set_int(w->globals, "out_row", run * m * w->width);
 		set_int(w->globals, "out_pixel", w->width);
 	}

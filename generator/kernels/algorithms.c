@@ -17,8 +17,7 @@ void choose_algorithms(struct program *program, enum algorithms algorithms)
 {
 	if (algorithms == ALGORITHMS_DIRECT)
 		return;
-	FOR_ALL (i, program->all) {
-		struct definition *d = program->all.at[i];
+	FOR_EACH (struct definition *d, program->all) {
 		if (definition_repeats(d) == d && d->repeat)
 			choose_algorithms(d->repeat->body, algorithms);
 		if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || definition_scatters(d))

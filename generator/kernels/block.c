@@ -41,15 +41,13 @@ enum {
 	DEEPER = 4
 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Warps that multiply in a cycle. */
 static double rate_of(const struct target *target) { return (double)target->gpu->fmas / target->lanes; }
 
 /* Bytes of an element of b in a chunk: some weights are widened behind shared memory, by a shift and a few words. */
 static double b_bytes(const struct contraction *c)
 {
-	return c->codes.bits ? 4.0 * (double)codes_chunk(c) / c->depth : c->widened ? 2 : 4;
+	return c->codes.bits ? 4.0 * (double)codes_chunk(c) / c->block.depth : c->roles.widened ? 2 : 4;
 }
 enum { CODE_WORDS = 3, CODES_SUMS = 32 };
 
@@ -66,7 +64,7 @@ struct issued {
 };
 static struct issued issued_of(const struct target *target, const struct contraction *c)
 {
-	double r = c->tile_rows, v = c->tile_vecs, loads = c->codes.bits ? v * c->codes.bits / 32 : v,
+	double r = c->tile.rows, v = c->tile.vecs, loads = c->codes.bits ? v * c->codes.bits / 32 : v,
 	       issue = loads + r / 4 + (c->codes.bits ? CODE_WORDS * v : 0);
 	const struct product *p = c->product;
 	if (!product_is_of_warps(p))
@@ -88,9 +86,11 @@ static struct reckoned block_cycles(const struct target *target, int64_t rows, i
         double terms, const struct contraction *c)
 {
 	const struct gpu_facts *gpu = target->gpu;
-	double w = c->warps, r = c->tile_rows, v = c->tile_vecs,
-	       blocks = (double)(ceil_div(rows, c->warps * c->tile_rows) * ceil_div(vecs, c->tile_vecs)) * batches;
-	double shared = c->stages * (4 * w * r * (double)(c->depth + 4) + b_bytes(c) * c->depth * v * target->lanes),
+	double w = c->block.warps, r = c->tile.rows, v = c->tile.vecs,
+	       blocks =
+	               (double)(ceil_div(rows, c->block.warps * c->tile.rows) * ceil_div(vecs, c->tile.vecs)) * batches;
+	double shared = c->block.stages
+	        * (4 * w * r * (double)(c->block.depth + 4) + b_bytes(c) * c->block.depth * v * target->lanes),
 	       resident = (gpu->shared_bytes < SHARED_BYTES ? gpu->shared_bytes : SHARED_BYTES) / shared;
 	resident = resident * w > WARPS_RESIDENT ? WARPS_RESIDENT / w : resident < 1 ? 1 : resident;
 	double each = (double)ceil_div((int64_t)blocks, gpu->processors),
@@ -98,7 +98,7 @@ static struct reckoned block_cycles(const struct target *target, int64_t rows, i
 	struct issued one = issued_of(target, c);
 	double requests = w * one.requests,
 	       copies = (w * r / target->lanes + (c->codes.bits ? v * b_bytes(c) / 4 : v)) * one.copy / 4,
-	       alone = one.alone + 4 * copies / w, latency = (double)LATENCY / (c->stages - 1) / c->depth;
+	       alone = one.alone + 4 * copies / w, latency = (double)LATENCY / (c->block.stages - 1) / c->block.depth;
 	struct reckoned terms_of[] = { { each * (w * one.cycles + copies), "multiply-adds and what is issued beside" },
 		{ each * (requests + copies), "shared memory" }, { rounds * alone, "what one warp issues" },
 		{ each * (4 * w * r + b_bytes(c) * v * target->lanes) / l2_of(gpu), "bytes from L2" },
@@ -113,8 +113,8 @@ static struct reckoned block_cycles(const struct target *target, int64_t rows, i
 static double warp_cycles(const struct target *target, int64_t rows, int64_t vecs, double others, double terms,
         const struct contraction *c)
 {
-	double r = c->tile_rows, v = c->tile_vecs, bytes = c->codes.bits ? c->codes.bits / 8.0 : 4,
-	       tiles = (double)(ceil_div(rows, c->tile_rows) * ceil_div(vecs, c->tile_vecs)) * others;
+	double r = c->tile.rows, v = c->tile.vecs, bytes = c->codes.bits ? c->codes.bits / 8.0 : 4,
+	       tiles = (double)(ceil_div(rows, c->tile.rows) * ceil_div(vecs, c->tile.vecs)) * others;
 	double each = (double)ceil_div((int64_t)tiles, target->gpu->processors),
 	       sums = r * v / rate_of(target) + (c->codes.bits ? CODE_WORDS * v / 4 : 0),
 	       step = r + v > sums ? r + v : sums;
@@ -126,9 +126,9 @@ static double warp_cycles(const struct target *target, int64_t rows, int64_t vec
 
 int64_t block_stage_floats(const struct contraction *c, int lanes)
 {
-	return c->stages
-	        * ((int64_t)c->warps * c->tile_rows * (c->depth + 4)
-	                + (int64_t)(c->depth * (c->tile_vecs * lanes + 2) * b_bytes(c) / 4));
+	return c->block.stages
+	        * ((int64_t)c->block.warps * c->tile.rows * (c->block.depth + 4)
+	                + (int64_t)(c->block.depth * (c->tile.vecs * lanes + 2) * b_bytes(c) / 4));
 }
 
 static const struct size {
@@ -177,18 +177,18 @@ static bool block_of(
 {
 	if (!size->rows && p->rows > FEW_ROWS)
 		return false;
-	as->warps = size->warps;
-	as->depth = size->depth;
+	as->block.warps = size->warps;
+	as->block.depth = size->depth;
 	if (size->rows <= 2) /* as many bytes of weights on their way */
-		as->depth *= as->codes.bits ? DEEPER : 4 / b_bytes(as);
-	as->stages = size->stages;
-	as->tile_rows = size->rows ? size->rows : (int)ceil_div(p->rows, as->warps);
-	as->tile_vecs = size->vecs < p->vecs ? size->vecs : (int)p->vecs;
-	if (as->codes.bits && (!codes_chunk(as) || as->tile_rows * as->tile_vecs > CODES_SUMS))
+		as->block.depth *= as->codes.bits ? DEEPER : 4 / b_bytes(as);
+	as->block.stages = size->stages;
+	as->tile.rows = size->rows ? size->rows : (int)ceil_div(p->rows, as->block.warps);
+	as->tile.vecs = size->vecs < p->vecs ? size->vecs : (int)p->vecs;
+	if (as->codes.bits && (!codes_chunk(as) || as->tile.rows * as->tile.vecs > CODES_SUMS))
 		return false;
 	if (4 * block_stage_floats(as, target->lanes) > target->gpu->block_bytes)
 		return false;
-	as->reckoned = block_cycles(target, p->rows, p->vecs, p->batches, p->terms, as);
+	as->block.reckoned = block_cycles(target, p->rows, p->vecs, p->batches, p->terms, as);
 	return true;
 }
 
@@ -200,17 +200,17 @@ double block_least(const struct target *target, const struct product *product, i
 	const struct size *size;
 	double least = INFINITY;
 	for (size_t i = 0; (size = size_at(&as, i)); i++)
-		if (block_of(target, &p, size, &as) && as.reckoned.cycles < least)
-			least = as.reckoned.cycles;
+		if (block_of(target, &p, size, &as) && as.block.reckoned.cycles < least)
+			least = as.block.reckoned.cycles;
 	return least;
 }
 
 /* As it is printed, with balanced panels. */
 static struct block_tile tile_of(const struct target *target, const struct extent *p, const struct contraction *as)
 {
-	int64_t panels = ceil_div(p->vecs, as->tile_vecs);
-	return (struct block_tile){ as->warps * as->tile_rows, (int)ceil_div(p->vecs, panels) * target->lanes,
-		as->depth };
+	int64_t panels = ceil_div(p->vecs, as->tile.vecs);
+	return (struct block_tile){ as->block.warps * as->tile.rows, (int)ceil_div(p->vecs, panels) * target->lanes,
+		as->block.depth };
 }
 
 static bool same_tile(struct block_tile a, struct block_tile b)
@@ -227,7 +227,7 @@ int block_choices(const struct target *target, const struct contraction *c, stru
 	for (size_t i = 0; (size = size_at(c, i)); i++) {
 		if (!block_of(target, &p, size, &as))
 			continue;
-		struct block_choice one = { tile_of(target, &p, &as), as.reckoned.cycles };
+		struct block_choice one = { tile_of(target, &p, &as), as.block.reckoned.cycles };
 		int at = 0;
 		while (at < count && !same_tile(all[at].tile, one.tile))
 			at++;
@@ -242,38 +242,39 @@ static bool choose_forced(const struct target *target, const struct extent *p, i
 {
 	struct contraction as = *c;
 	const struct size *size;
-	if (target->tile.rows < 0)
-		return c->forced = true;
-	for (size_t i = 0; !c->forced && (size = size_at(c, i)); i++)
-		if (block_of(target, p, size, &as) && as.tile_rows * as.tile_vecs <= sums
-		        && same_tile(tile_of(target, p, &as), target->tile)) {
+	if (target->options.tile.rows < 0)
+		return c->tile.forced = true;
+	for (size_t i = 0; !c->tile.forced && (size = size_at(c, i)); i++)
+		if (block_of(target, p, size, &as) && as.tile.rows * as.tile.vecs <= sums
+		        && same_tile(tile_of(target, p, &as), target->options.tile)) {
 			*c = as;
-			c->forced = true;
+			c->tile.forced = true;
 		}
-	return c->forced;
+	return c->tile.forced;
 }
 
 static bool choose_size(const struct target *target, struct contraction *c, int sums)
 {
 	struct extent p = extent_of(target, c);
-	c->warps = c->depth = c->stages = 0;
-	if (!target->gpu || c->pool.d || (p.terms * c->product->k < LEAST_TERMS && !target->block_warps)
+	c->block.warps = c->block.depth = c->block.stages = 0;
+	if (!target->gpu || c->pool.d || (p.terms * c->product->k < LEAST_TERMS && !target->share.warps)
 	        || p.rows > INT32_MAX / 2 || p.terms > INT32_MAX / 2)
 		return false;
 	for (int v = c->batches; v < c->column; v++)
-		if (c->start && expr_uses(c->start, v))
+		if (c->arranged.start && expr_uses(c->arranged.start, v))
 			return false;
-	if (target->block_warps) {
-		c->warps = target->block_warps;
-		c->depth = sizes[0].depth;
+	if (target->share.warps) {
+		c->block.warps = target->share.warps;
+		c->block.depth = sizes[0].depth;
 		if (c->codes.bits && !codes_chunk(c)) {
-			c->warps = 0;
+			c->block.warps = 0;
 			return false;
 		}
-		c->stages = sizes[0].stages;
-		c->tile_vecs = sizes[0].vecs < p.vecs ? sizes[0].vecs : (int)p.vecs;
-		c->tile_rows =
-		        (int)ceil_div(p.rows < c->warps * sizes[1].rows ? p.rows : c->warps * sizes[1].rows, c->warps);
+		c->block.stages = sizes[0].stages;
+		c->tile.vecs = sizes[0].vecs < p.vecs ? sizes[0].vecs : (int)p.vecs;
+		c->tile.rows =
+		        (int)ceil_div(p.rows < c->block.warps * sizes[1].rows ? p.rows : c->block.warps * sizes[1].rows,
+		                c->block.warps);
 		return true;
 	}
 	/* Reckoned, not measured: a quarter less has to be in it.  Who multiplies floats by fragments is part of their
@@ -287,17 +288,17 @@ static bool choose_size(const struct target *target, struct contraction *c, int 
 	struct contraction best = *c, as = *c;
 	const struct size *size;
 	for (size_t i = 0; (size = size_at(c, i)); i++)
-		if (block_of(target, &p, size, &as) && as.reckoned.cycles < least
-		        && as.tile_rows * as.tile_vecs <= sums) {
-			least = as.reckoned.cycles;
+		if (block_of(target, &p, size, &as) && as.block.reckoned.cycles < least
+		        && as.tile.rows * as.tile.vecs <= sums) {
+			least = as.block.reckoned.cycles;
 			best = as;
 		}
-	c->apart = apart;
-	if (target->tile.rows && choose_forced(target, &p, sums, c))
-		return c->warps;
+	c->block.apart = apart;
+	if (target->options.tile.rows && choose_forced(target, &p, sums, c))
+		return c->block.warps;
 	*c = best;
-	c->apart = apart;
-	return c->warps;
+	c->block.apart = apart;
+	return c->block.warps;
 }
 
 /* Panels stay as they are: weights are packed once. */
@@ -308,15 +309,15 @@ bool block_resize(const struct target *target, struct contraction *c, int sums)
 	const struct size *size;
 	bool found = false;
 	for (size_t i = 0; (size = size_at(c, i)); i++)
-		if (block_of(target, &p, size, &as) && as.tile_rows * as.tile_vecs <= sums
-		        && tile_of(target, &p, &as).columns == c->tile_vecs * target->lanes
-		        && (!found || as.reckoned.cycles < best.reckoned.cycles)) {
+		if (block_of(target, &p, size, &as) && as.tile.rows * as.tile.vecs <= sums
+		        && tile_of(target, &p, &as).columns == c->tile.vecs * target->lanes
+		        && (!found || as.block.reckoned.cycles < best.block.reckoned.cycles)) {
 			best = as;
 			found = true;
 		}
-	found &= best.warps != c->warps || best.tile_rows != c->tile_rows || best.depth != c->depth
-	        || best.stages != c->stages;
-	best.tile_vecs = c->tile_vecs;
+	found &= best.block.warps != c->block.warps || best.tile.rows != c->tile.rows
+	        || best.block.depth != c->block.depth || best.block.stages != c->block.stages;
+	best.tile.vecs = c->tile.vecs;
 	*c = found ? best : *c;
 	return found;
 }
@@ -340,7 +341,7 @@ int block_a_together(const struct contraction *c)
 {
 	int inner = c->column + c->terms;
 	FOR (i, c->pad_count)
-		if (index_uses(c->arranged_pads[i].at, inner))
+		if (index_uses(c->arranged.pads[i].at, inner))
 			return 1;
 	return together_at(c, c->a->of, c->a_at, inner);
 }
@@ -354,9 +355,9 @@ static bool choose_groups(const struct target *target, struct contraction *c, in
 	        && (c->b->of->source == SOURCE_CONSTANT ? c->extents[inner] % QUAD == 0
 	                                                : block_b_together(c, inner) == QUAD);
 	c->product = warps.product = product_of_warp(c->product);
-	if (target->block_warps || !quads || !choose_size(target, &as, sums)
-	        || (choose_size(target, &warps, sums) && !as.forced
-	                && (warps.forced || warps.reckoned.cycles < as.reckoned.cycles)))
+	if (target->share.warps || !quads || !choose_size(target, &as, sums)
+	        || (choose_size(target, &warps, sums) && !as.tile.forced
+	                && (warps.tile.forced || warps.block.reckoned.cycles < as.block.reckoned.cycles)))
 		return false;
 	*c = as;
 	return true;
@@ -368,9 +369,9 @@ bool block_choose(const struct target *target, struct contraction *c, int sums)
 	if (product_is_of_groups(c->product) && choose_groups(target, c, sums))
 		return true;
 	bool fragments = c->product->parts == MATRIX_FRAGMENTS;
-	if (fragments && !target->block_warps && choose_size(target, c, sums))
+	if (fragments && !target->share.warps && choose_size(target, c, sums))
 		return true;
 	if (fragments)
 		c->product = product_of(target, c->root);
-	return (!fragments || target->block_warps) && choose_size(target, c, sums);
+	return (!fragments || target->share.warps) && choose_size(target, c, sums);
 }

@@ -23,10 +23,9 @@ static const struct branch *steering(const struct branch *branch)
 void find_branches(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	bool none = lowered->target->log || lowered->target->kernels_apart;
+	bool none = lowered->target->options.log || lowered->target->kernels_apart;
 	program_number(program);
-	FOR_ALL (i, program->all) {
-		struct definition *d = program->all.at[i];
+	FOR_EACH (struct definition *d, program->all) {
 		if (none)
 			d->branch = NULL;
 		bool known = true;

@@ -28,8 +28,7 @@ static void check_readable(void *user, const struct expr *load)
 /* What is not virtual reads nothing that is, and has a place for each element. */
 void scheduled_check(const struct lowered *lowered)
 {
-	FOR_ALL (i, lowered->program->all) {
-		struct definition *d = lowered->program->all.at[i];
+	FOR_EACH (struct definition *d, lowered->program->all) {
 		int64_t last = 0;
 		if (scheduled(d)->mode == MODE_VIRTUAL) {
 			assert(!d->is_output && (!d->reduce || !scheduled(d)->readers.count));
@@ -53,14 +52,12 @@ void fused_check(const struct lowered *lowered)
 	FOR_ALL (k, lowered->kernels) {
 		struct checking c = { lowered, lowered->kernels.at[k] };
 		assert(c.kernel->number == (int)k && c.kernel->members.count > 0 && c.kernel->root);
-		FOR_ALL (m, c.kernel->members) {
-			const struct definition *d = c.kernel->members.at[m];
+		FOR_EACH (const struct definition *d, c.kernel->members) {
 			assert(scheduled(d)->kernel == c.kernel);
 			definition_loads(d, check_load, &c);
 		}
 	}
-	FOR_ALL (i, lowered->program->all) {
-		const struct definition *d = lowered->program->all.at[i];
+	FOR_EACH (const struct definition *d, lowered->program->all) {
 		assert(d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || scheduled(d)->kernel);
 	}
 }

@@ -170,8 +170,7 @@ void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 
 static void count_cost(const struct lowered *lowered, struct kernel *kernel)
 {
-	FOR_ALL (m, kernel->members) {
-		const struct definition *d = kernel->members.at[m];
+	FOR_EACH (const struct definition *d, kernel->members) {
 		const struct rewrite *rewrite = scheduled(d)->rewrite;
 		if (rewrite && rewrite->result != d)
 			continue;
@@ -237,8 +236,7 @@ int64_t kernel_tiles(const struct kernel *kernel)
 
 void choose(struct lowered *lowered)
 {
-	FOR_ALL (i, lowered->program->all) {
-		const struct definition *d = lowered->program->all.at[i];
+	FOR_EACH (const struct definition *d, lowered->program->all) {
 		if (d->source == SOURCE_CONSTANT && scheduled(d)->readers.count)
 			lowered->constants_bytes += (int64_t)dtype_bytes(d->type, (size_t)definition_elements(d));
 	}

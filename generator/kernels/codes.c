@@ -190,7 +190,7 @@ static int64_t zero_of_all(const struct code_loads *l, int bits)
 void codes_choose(struct contraction *c)
 {
 	struct code_loads l;
-	if (!c->widened || !codes_match(c->widened, &l))
+	if (!c->roles.widened || !codes_match(c->roles.widened, &l))
 		return;
 	c->codes.bits = bits_of(l.code->of);
 	c->codes.exponent = float8_exponent(l.code->type);
@@ -212,12 +212,12 @@ int64_t codes_words(const struct contraction *c) { return code_blocks(c) * words
 
 bool codes_in_groups(const struct contraction *c)
 {
-	return c->codes.bits && code_blocks(c) > 1 && codes_alike(c) < c->depth;
+	return c->codes.bits && code_blocks(c) > 1 && codes_alike(c) < c->block.depth;
 }
 
 int64_t codes_chunk(const struct contraction *c)
 {
-	int64_t alike = codes_alike(c), depth = c->depth;
+	int64_t alike = codes_alike(c), depth = c->block.depth;
 	if (depth * c->codes.bits % 32 || (code_blocks(c) > 1 && alike % depth && depth % alike))
 		return 0;
 	return codes_in_groups(c) ? depth / alike * words_of(c, alike) : words_of(c, depth);
@@ -271,7 +271,7 @@ static size_t fill_codes(const struct constant_item *item, int64_t piece, void *
 {
 	const struct code_packing *p = item->detail;
 	const struct contraction *c = p->c;
-	int64_t v[MAX_VARS] = { 0 }, columns = c->extents[c->column], vecs = (columns + p->lanes - 1) / p->lanes,
+	int64_t v[MAX_VARS] = { 0 }, columns = c->extents[c->column], vecs = ceil_div(columns, p->lanes),
 	        at = c->panels ? piece % c->panels : 0, rest = c->panels ? piece / c->panels : 1,
 	        words = codes_words(c);
 	for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
@@ -283,7 +283,7 @@ static size_t fill_codes(const struct constant_item *item, int64_t piece, void *
 	if (!out)
 		return (size_t)(words * width) * 4;
 	struct code_loads l;
-	codes_match(c->wide, &l);
+	codes_match(c->arranged.wide, &l);
 	memset(out, 0, (size_t)(words * width) * 4);
 	FOR (block, blocks)
 		for (int64_t j = 0; j < width && first + j < columns; j++) {

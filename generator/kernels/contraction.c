@@ -124,13 +124,13 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	c->root = c->result = root;
 	c->a = factor[1 - b];
 	c->b = factor[b];
-	c->widened = widened[b];
+	c->roles.widened = widened[b];
 	if (lowered->target->lanes > 1)
 		codes_choose(c);
 	c->pads = pads[1 - b];
 	c->pad_count = counts[1 - b];
-	c->swapped = b == 0;
-	c->ends_short = ends_short;
+	c->roles.swapped = b == 0;
+	c->roles.ends_short = ends_short;
 	if (!pads_are_plain(c, root))
 		return NULL;
 	c->store_at = arena_new_array(arena, const struct index *, (size_t)root->rank + 1);
@@ -300,7 +300,7 @@ struct definition *contraction_count(const struct contraction *c, int v)
 	int var;
 	if (v >= c->root->rank) {
 		struct definition *count = c->root->reduced_counts[v - c->root->rank];
-		return c->ends_short ? scheduled(count)->whole : count;
+		return c->roles.ends_short ? scheduled(count)->whole : count;
 	}
 	FOR (d, c->result->rank)
 		if (c->result == c->root ? d == v
@@ -394,7 +394,7 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 	FOR (x, r->count) {
 		c->extents[x] = r->axes[x].extent;
 		c->counts[x] = contraction_count(c, r->axes[x].parts[0]);
-		c->each[x] = c->extents[x] / definition_extent(c->root, r->axes[x].parts[0]);
+		c->arranged.each[x] = c->extents[x] / definition_extent(c->root, r->axes[x].parts[0]);
 		switch (r->axes[x].role) {
 		case ROLE_BATCH: c->batches++; break;
 		case ROLE_ROW: c->rows++; break;
@@ -403,7 +403,7 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 		}
 	}
 	FOR (v, MAX_VARS)
-		c->of_root[v] = r->with[v];
+		c->arranged.of_root[v] = r->with[v];
 	if (c->pool.d) {
 		const struct index *with[MAX_VARS] = { 0 };
 		int row = c->batches + c->rows - 2;
@@ -412,14 +412,14 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 		c->extents[row + 1] =
 		        (c->pool.d->extents[c->pool.d->rank - 1] - 1) * c->pool.stride[1] + c->pool.size[1];
 	}
-	c->start = c->root->start ? expr_substitute(arena, c->root->start, r->with) : NULL;
-	c->value = c->epilogue ? expr_substitute(arena, c->epilogue, r->with) : NULL;
-	c->wide = c->widened ? expr_substitute(arena, c->widened, r->with) : NULL;
+	c->arranged.start = c->root->start ? expr_substitute(arena, c->root->start, r->with) : NULL;
+	c->arranged.value = c->epilogue ? expr_substitute(arena, c->epilogue, r->with) : NULL;
+	c->arranged.wide = c->roles.widened ? expr_substitute(arena, c->roles.widened, r->with) : NULL;
 	struct range *pads = arena_new_array(arena, struct range, (size_t)c->pad_count + 1);
 	FOR (i, c->pad_count)
 		pads[i] = (struct range){ index_substitute(arena, c->pads[i].at, r->with), c->pads[i].from,
 			c->pads[i].to };
-	c->arranged_pads = pads;
+	c->arranged.pads = pads;
 	return c->column >= 0 && packed_a_fits(c);
 }
 
@@ -429,8 +429,8 @@ static bool exchange(struct arena *arena, struct contraction *c)
 	const struct expr *a = c->a;
 	c->a = c->b;
 	c->b = a;
-	c->swapped = !c->swapped;
-	c->exchanged = !c->exchanged;
+	c->roles.swapped = !c->roles.swapped;
+	c->roles.exchanged = !c->roles.exchanged;
 	return contraction_arrange(arena, c);
 }
 
@@ -455,9 +455,9 @@ bool contraction_counts_outer(const struct contraction *c)
 
 bool contraction_exchange(const struct target *target, struct arena *arena, struct contraction *c)
 {
-	if (c->exchanged)
+	if (c->roles.exchanged)
 		return exchange(arena, c);
-	if (!contraction_counts_outer(c) || c->pad_count || c->pool.d || c->widened || c->root->type != DTYPE_F32
+	if (!contraction_counts_outer(c) || c->pad_count || c->pool.d || c->roles.widened || c->root->type != DTYPE_F32
 	        || !lies_across(c))
 		return false;
 	if (exchange(arena, c) && contraction_counts_outer(c) && index_is_affine(c->b_at)

@@ -183,8 +183,7 @@ void store_counts(struct lowered *lowered)
 		        && !scheduled(d->reduced_counts[0])->whole)
 			d->reduced_counts[0] = whole_count(lowered, d->reduced_counts[0]);
 	}
-	FOR_ALL (i, program->all) {
-		const struct definition *d = program->all.at[i];
+	FOR_EACH (const struct definition *d, program->all) {
 		FOR (v, MAX_RANK) {
 			keep(lowered, d->counts[v]);
 			keep(lowered, d->ends[v]);

@@ -28,8 +28,8 @@ bool tile_ending(const struct expr *value, const struct definition *root, struct
 
 bool tile_ends_itself(const struct contraction *c, struct tile_ending *ending)
 {
-	return c->root->type == c->result->type && tile_ending(c->value, c->root, ending)
-	        && ((product_is_fma(c->product) && !c->wide) || (!ending->relu && !ending->add));
+	return c->root->type == c->result->type && tile_ending(c->arranged.value, c->root, ending)
+	        && ((product_is_fma(c->product) && !c->arranged.wide) || (!ending->relu && !ending->add));
 }
 
 /* Between k blocks sums wait where the result will be: of the menu's tiles, where one ends by itself. */
@@ -38,7 +38,7 @@ bool tile_waits(struct arena *arena, const struct target *target, const struct c
 	struct tile_ending ending;
 	if (!target->calls)
 		return true;
-	if (c->wide || c->b_mode == B_GATHERED || c->transposed_store || c->terms > TILE_TERMS
+	if (c->arranged.wide || c->b_mode == B_GATHERED || c->staging.transposed || c->terms > TILE_TERMS
 	        || index_factor(c->out_at, c->column) != 1 || !tile_ends_itself(c, &ending))
 		return false;
 	const struct index *addend = ending.add ? schedule_address(arena, ending.add->of, ending.add->at) : c->out_at;

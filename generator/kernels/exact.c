@@ -21,7 +21,7 @@ static int find_parts(struct program *program, const struct definition *sum, dou
 		*v = sum->reduced_extents[k] >= sum->reduced_extents[*v] ? k : *v;
 	int64_t extent = sum->reduced_extents[*v], least = (int64_t)(whole / EXACT_MOST) + 1;
 	for (; least <= PARTS_MOST && least <= extent; least = least + (least + 3) / 4) {
-		*count = (extent + least - 1) / least;
+		*count = ceil_div(extent, least);
 		int parts = (int)((extent + *count - 1) / *count);
 		bool exact = true;
 		for (int n = 0; n < parts && exact; n++) {

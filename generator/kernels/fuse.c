@@ -112,7 +112,7 @@ static bool moves_few_columns(const struct target *target, const struct contract
 		rows |= columns > 1 && !column && extent > 1;
 		most = !column && extent > most ? extent : most;
 	}
-	return target->lanes > 1 && !target->lanes_are_threads && !target->small && (apart || last == PAIR)
+	return target->lanes > 1 && !target->lanes_are_threads && !target->options.small && (apart || last == PAIR)
 	        && 2 * columns <= target->lanes && most >= target->lanes;
 }
 
@@ -220,8 +220,7 @@ static bool fuse_epilogue(struct lowered *lowered, struct definition *map, struc
 static void fuse_epilogues(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	FOR_ALL (i, program->all) {
-		struct definition *map = program->all.at[i];
+	FOR_EACH (struct definition *map, program->all) {
 		if (scheduled(map)->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE
 		        || map->lies)
 			continue;
@@ -415,7 +414,7 @@ static int64_t row_most(const struct target *target, enum dtype type)
 {
 	if (!target->short_stack || type != DTYPE_I32)
 		return target->short_stack ? SHORT_ROW_BYTES : ROW_BYTES;
-	return target->small ? SMALL_WORDS_ROW_BYTES : WORDS_ROW_BYTES;
+	return target->options.small ? SMALL_WORDS_ROW_BYTES : WORDS_ROW_BYTES;
 }
 
 /* Rows wider than that share a kernel where they need no scratch: stored, or in the place of `d`, which joins and reads
@@ -430,8 +429,7 @@ static bool wide_rows_lie(
 	if (target->scratch_bytes || target->scratch_is_near || rows < WIDE_ROWS || inner_bytes(d, outer) > WIDE_BYTES)
 		return false;
 	int taken = 0;
-	FOR_ALL (i, kernel->members) {
-		const struct definition *member = kernel->members.at[i];
+	FOR_EACH (const struct definition *member, kernel->members) {
 		bool inside = scheduled(member)->mode == MODE_DEVICE;
 		for (size_t r = 0; inside && r < scheduled(member)->readers.count; r++)
 			inside = scheduled(member)->readers.at[r] == d
@@ -450,8 +448,8 @@ static bool is_worth_sharing(const struct target *target, const struct definitio
 	int64_t rounds = 1, terms = definition_terms(d) * definition_elements(d);
 	FOR (v, outer)
 		rounds *= d->extents[v];
-	return d->reduce == REDUCE_SUM && d->order == ORDER_LANES && definition_elements(d) > rounds && !target->small
-	        && rounds < (target->lanes_are_threads ? target->tiles_least : SHARED_ROUNDS)
+	return d->reduce == REDUCE_SUM && d->order == ORDER_LANES && definition_elements(d) > rounds
+	        && !target->options.small && rounds < (target->lanes_are_threads ? target->share.tiles : SHARED_ROUNDS)
 	        && terms >= (target->lanes_are_threads ? WARP_TERMS : SHARED_TERMS);
 }
 
@@ -526,7 +524,7 @@ static bool in_planes(const struct target *target, const struct kernel *kernel, 
 static bool is_made_again(
         const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
 {
-	bool again = target->thread && !target->block_warps && d->reduce == REDUCE_NONE && !definition_stands_alone(d);
+	bool again = target->thread && !target->share.warps && d->reduce == REDUCE_NONE && !definition_stands_alone(d);
 	for (size_t i = 0; i < kernel->members.count && again; i++) {
 		const struct definition *member = kernel->members.at[i];
 		again &= !member->is_output && definition_terms(member) <= AGAIN_TERMS
@@ -549,14 +547,13 @@ static bool are_lonely_rows(
 	bool row = inner_bytes(d, outer) > (int64_t)dtype_bytes(d->type, 1), maps = d->reduce == REDUCE_NONE;
 	FOR (v, outer)
 		rounds *= d->extents[v];
-	FOR_ALL (i, kernel->members) {
-		const struct definition *member = kernel->members.at[i];
+	FOR_EACH (const struct definition *member, kernel->members) {
 		row |= inner_bytes(member, outer) > (int64_t)dtype_bytes(member->type, 1);
 		maps &= member->reduce == REDUCE_NONE
-		        || (4 * rounds < target->tiles_least && member->order == ORDER_SERIAL
+		        || (4 * rounds < target->share.tiles && member->order == ORDER_SERIAL
 		                && definition_terms(member) <= AGAIN_TERMS);
 	}
-	return target->thread && !target->block_warps && row && maps && rounds < target->tiles_least;
+	return target->thread && !target->share.warps && row && maps && rounds < target->share.tiles;
 }
 
 /* Does it reduce what lies apart, so that its neighbours' terms are its terms' neighbours? */
@@ -580,7 +577,7 @@ bool sums_columns(const struct definition *d)
 static bool are_columns_apart(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
 	const struct definition *first = kernel->members.at[0];
-	return target->thread && !target->block_warps && d->reduce == REDUCE_SUM && d->order == ORDER_LANES
+	return target->thread && !target->share.warps && d->reduce == REDUCE_SUM && d->order == ORDER_LANES
 	        && sums_columns(d) && definition_elements(d) >= (int64_t)target->lanes * target->gpu->processors
 	        && first->order == ORDER_LANES && sums_columns(first);
 }
@@ -596,10 +593,10 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	 * and no lanes. */
 	bool vectors = target->lanes > 1 && !target->lanes_are_threads;
 	bool blocked = scheduled(d)->blocked;
-	if (j.window && target->thread && !target->block_warps)
+	if (j.window && target->thread && !target->share.warps)
 		return -1; /* a thread makes each: a row of them would be one warp's */
 	if (vectors
-	        && ((j.window && !target->small && !blocked && !in_planes(target, kernel, d, j.outer))
+	        && ((j.window && !target->options.small && !blocked && !in_planes(target, kernel, d, j.outer))
 	                || looks_up(kernel, d)))
 		return -1;
 	if (scheduled(kernel->members.at[0])->blocked != blocked || (blocked && target->calls))
@@ -626,15 +623,14 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	int64_t largest = inner_bytes(d, j.outer), all = 0; /* all: of the rows that may lie in scratch together */
 	if (scheduled(d)->row_apart && largest > (int64_t)dtype_bytes(d->type, 1))
 		return -1;
-	FOR_ALL (i, kernel->members) {
-		const struct definition *member = kernel->members.at[i];
+	FOR_EACH (const struct definition *member, kernel->members) {
 		int64_t inner = inner_bytes(member, j.outer);
 		if (scheduled(member)->row_apart && inner > (int64_t)dtype_bytes(member->type, 1))
 			return -1;
 		largest = inner > largest ? inner : largest;
 		all += inner;
 	}
-	if (target->small && target->short_stack && all > APART_BYTES && one_row(d, j.outer))
+	if (target->options.small && target->short_stack && all > APART_BYTES && one_row(d, j.outer))
 		return -1;
 	if (largest > (blocked ? BLOCK_BYTES : row_most(target, d->type)))
 		return wide_rows_lie(target, kernel, d, j.outer) ? j.outer : -1;
@@ -646,8 +642,7 @@ static bool read_between(const struct kernel *kernel, const struct definition *d
 {
 	FOR_ALL (i, kernel->members) {
 		const struct scheduled *member = scheduled(kernel->members.at[i]);
-		FOR_ALL (r, member->readers) {
-			const struct definition *reader = member->readers.at[r];
+		FOR_EACH (const struct definition *reader, member->readers) {
 			if (reader->number < d->number && !is_member(kernel, reader))
 				return true;
 		}
@@ -682,8 +677,7 @@ static void make_kernels(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
 	struct kernel *open = NULL; /* the last generic kernel: others may join it */
-	FOR_ALL (i, program->all) {
-		struct definition *d = program->all.at[i];
+	FOR_EACH (struct definition *d, program->all) {
 		struct kernel *kernel;
 		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || scheduled(d)->kernel)
 			continue;
@@ -693,9 +687,9 @@ static void make_kernels(struct lowered *lowered)
 		if (c) {
 			kernel = kernel_new(lowered, c->root, c->rewrite ? SHAPE_WINOGRAD : SHAPE_CONTRACTION);
 			kernel->detail = c;
-			FOR_ALL (p, c->parts) {
-				push(lowered->arena, &kernel->members, c->parts.at[p]);
-				scheduled(c->parts.at[p])->kernel = kernel;
+			FOR_ALL (p, c->winograd.parts) {
+				push(lowered->arena, &kernel->members, c->winograd.parts.at[p]);
+				scheduled(c->winograd.parts.at[p])->kernel = kernel;
 			}
 			push(lowered->arena, &kernel->members, c->root);
 			if (c->result != c->root)
@@ -724,7 +718,7 @@ static void make_kernels(struct lowered *lowered)
 		}
 		/* What is told of has memory of its own, and so has what terms find their places in: it is whole when
 		 * the last of them is there.  Calls of the menu find no place by what lies in scratch. */
-		bool alone = lowered->target->log || definition_stands_alone(d)
+		bool alone = lowered->target->options.log || definition_stands_alone(d)
 		        || (scheduled(d)->dwords && !lowered->target->short_stack)
 		        || (open && definition_stands_alone(open->root));
 		alone |= open && lowered->target->calls && expr_visit(d->body, see_place, open);
@@ -778,11 +772,9 @@ static void lie_in_result(const struct lowered *lowered, struct kernel *kernel)
 /* What only its own kernel reads stays in scratch; the root of a generic kernel is its first reduction. */
 static void settle(struct lowered *lowered)
 {
-	FOR_ALL (i, lowered->kernels) {
-		struct kernel *kernel = lowered->kernels.at[i];
+	FOR_EACH (struct kernel *kernel, lowered->kernels) {
 		bool reduction = kernel->root->reduce != REDUCE_NONE;
-		FOR_ALL (m, kernel->members) {
-			struct definition *d = kernel->members.at[m];
+		FOR_EACH (struct definition *d, kernel->members) {
 			bool inside = scheduled(d)->mode == MODE_DEVICE && scheduled(d)->readers.count > 0;
 			for (size_t r = 0; inside && r < scheduled(d)->readers.count; r++)
 				inside = is_member(kernel, scheduled(d)->readers.at[r]);
@@ -804,8 +796,7 @@ static void settle(struct lowered *lowered)
 void fuse(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	FOR_ALL (i, program->all) {
-		struct definition *d = program->all.at[i];
+	FOR_EACH (struct definition *d, program->all) {
 		scheduled(d)->kernel = NULL;
 		scheduled(d)->contraction = NULL;
 		scheduled(d)->lies_in = NULL;
@@ -813,16 +804,16 @@ void fuse(struct lowered *lowered)
 			scheduled(d)->mode = MODE_DEVICE;
 	}
 	lowered->kernels.count = 0;
-	FOR_ALL (i, program->all) {
-		struct definition *d = program->all.at[i];
+	FOR_EACH (struct definition *d, program->all) {
 		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || scheduled(d)->generic
 		        || scheduled(d)->contraction)
 			continue;
-		bool whole = scheduled(d)->rewrite && !lowered->target->log
+		bool whole = scheduled(d)->rewrite && !lowered->target->options.log
 		        && !scheduled(scheduled(d)->rewrite->result)->generic;
 		scheduled(d)->contraction = whole ? winograd_match(lowered, d) : contraction_match(lowered, d);
-		for (size_t p = 0; scheduled(d)->contraction && p < scheduled(d)->contraction->parts.count; p++) {
-			struct scheduled *part = scheduled(scheduled(d)->contraction->parts.at[p]);
+		for (size_t p = 0; scheduled(d)->contraction && p < scheduled(d)->contraction->winograd.parts.count;
+		        p++) {
+			struct scheduled *part = scheduled(scheduled(d)->contraction->winograd.parts.at[p]);
 			part->contraction = scheduled(d)->contraction;
 			part->mode = MODE_LOCAL;
 		}

@@ -191,7 +191,7 @@ static struct definition *restricted(struct restricting *r, struct definition *d
 static bool is_product(const struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
-	return kernel->shape == SHAPE_CONTRACTION && !c->pad_count && !c->pool.d && !c->widened
+	return kernel->shape == SHAPE_CONTRACTION && !c->pad_count && !c->pool.d && !c->roles.widened
 	        && kernel->root->type == DTYPE_F32 && c->result->type == DTYPE_F32;
 }
 
@@ -564,7 +564,7 @@ static int64_t rows_of(const struct lowered *lowered, const struct links *l, con
 		row_bytes += l->wide[p][0] ? 4 * definition_elements(l->wide[p][0]) / others / rows : 0;
 	}
 	row_bytes += l->narrow ? 4 * definition_elements(l->narrow) / others / rows : 0;
-	while (most * fused->inner > 32 && others * ((rows + most - 1) / most) < BLOCKS_ENOUGH)
+	while (most * fused->inner > 32 && others * ceil_div(rows, most) < BLOCKS_ENOUGH)
 		most /= 2;
 	int64_t room = ((target->scratch_bytes ? target->scratch_bytes / SCRATCH_SHARE : near_bytes(target, NEAR_steps))
 	                       - factors)
@@ -574,9 +574,9 @@ static int64_t rows_of(const struct lowered *lowered, const struct links *l, con
 		return 0;
 	for (int64_t parts = BLOCKS_APART; apart && others == 1 && parts > 1 && most >= rows; parts /= 2)
 		if (rows / parts >= ROWS_LEAST)
-			most = (rows + parts - 1) / parts;
-	int64_t blocks = (rows + most - 1) / most;
-	return (rows + blocks - 1) / blocks;
+			most = ceil_div(rows, parts);
+	int64_t blocks = ceil_div(rows, most);
+	return ceil_div(rows, blocks);
 }
 
 /* What the steps are made for: the target, where warps share a block, whose scratch all of them write and read. */
@@ -586,7 +586,7 @@ static const struct target *target_inside(const struct lowered *lowered)
 		return lowered->target;
 	struct target *inside = arena_new(lowered->arena, struct target);
 	*inside = *lowered->target;
-	inside->block_warps = WARPS;
+	inside->share.warps = WARPS;
 	inside->scratch_is_near = false;
 	return inside;
 }
@@ -596,8 +596,7 @@ static bool share_block(const struct lowered *lowered, struct fused *fused)
 {
 	if (!lowered->target->lanes_are_threads)
 		return true;
-	FOR_ALL (s, fused->body->kernels) {
-		const struct kernel *step = fused->body->kernels.at[s];
+	FOR_EACH (const struct kernel *step, fused->body->kernels) {
 		if (step->arrays || (step->shape == SHAPE_CONTRACTION && !step->warps))
 			return false;
 		int64_t floats = step->warps ? block_stage_floats(step->detail, lowered->target->lanes) : 0;
@@ -619,8 +618,7 @@ static struct definition *count_of_axis(const struct links *l, int row, int root
 {
 	const struct kernel *middle = rows_of_links(l);
 	struct definition *count = contraction_count(last_of_links(l), root);
-	FOR_ALL (m, middle->members) {
-		const struct definition *d = middle->members.at[m];
+	FOR_EACH (const struct definition *d, middle->members) {
 		if (d != l->weights && scheduled(d)->mode != MODE_LOCAL && d->counts[row] != count)
 			return NULL;
 	}
@@ -810,8 +808,7 @@ static void replace(struct lowered *lowered, const struct links *l, struct fused
 			scheduled(l->wide[f / 2][f % 2])->mode = MODE_LOCAL;
 	if (l->narrow)
 		scheduled(last_of_links(l)->result)->mode = MODE_LOCAL;
-	FOR_ALL (k, lowered->kernels) {
-		struct kernel *one = lowered->kernels.at[k];
+	FOR_EACH (struct kernel *one, lowered->kernels) {
 		bool step = false;
 		for (int s = 0; s + 1 < l->steps; s++)
 			step |= one == l->step[s];
@@ -827,7 +824,7 @@ static void replace(struct lowered *lowered, const struct links *l, struct fused
 
 void make_fused(struct lowered *lowered)
 {
-	if (lowered->target->log || lowered->target->short_stack)
+	if (lowered->target->options.log || lowered->target->short_stack)
 		return;
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct links links = { .steps = 0 }, wider;
@@ -866,8 +863,7 @@ void fused_parameters(struct lowered *lowered, struct kernel *kernel)
 	const struct fused *fused = kernel->detail;
 	FOR (written, 2)
 		FOR_ALL (s, fused->body->kernels)
-			FOR_ALL (i, fused->body->kernels.at[s]->params) {
-				const struct param *param = &fused->body->kernels.at[s]->params.at[i];
+			FOR_EACH_AT (const struct param *param, fused->body->kernels.at[s]->params) {
 				const struct fused_tensor *tensor = fused_tensor(fused, param->of);
 				if (param->written != written
 				        || (!tensor && scheduled(param->of)->mode != MODE_CONSTANT))
@@ -895,8 +891,8 @@ static bool runs_over_rows(const struct fused *fused, const struct kernel *step)
 	if (step->shape == SHAPE_CONTRACTION) {
 		for (int v = c->batches; v < c->batches + c->rows; v++)
 			rows *= c->extents[v];
-		return rows == all && c->batches == 0 && !c->exchanged && !c->split_panels && !c->pool.d && !c->warps
-		        && (c->rows == 1 || (c->rows == 2 && c->extents[0] == fused->rows));
+		return rows == all && c->batches == 0 && !c->roles.exchanged && !c->split_panels && !c->pool.d
+		        && !c->block.warps && (c->rows == 1 || (c->rows == 2 && c->extents[0] == fused->rows));
 	}
 	const struct definition *d = step->members.at[0];
 	bool ordered = true;

@@ -69,7 +69,7 @@ static void see_lying(void *user, const struct expr *load)
 static bool lies_along_image(const struct definition *d, int64_t columns, const struct target *target)
 {
 	struct lying l = { d->rank - 1, true };
-	if (target->lanes == 1 || target->lanes_are_threads || target->small || columns * 4 > target->lanes
+	if (target->lanes == 1 || target->lanes_are_threads || target->options.small || columns * 4 > target->lanes
 	        || d->extents[d->rank - 1] * 4 < target->lanes * 3)
 		return false;
 	expr_loads(d->body, see_lying, &l);
@@ -229,8 +229,7 @@ static bool split_group(struct program *program, struct definition *d, const str
 void split_groups(struct program *program, const struct target *target)
 {
 	size_t before = program->all.count;
-	FOR_ALL (i, program->all) {
-		struct definition *d = program->all.at[i];
+	FOR_EACH (struct definition *d, program->all) {
 		if (!split_group(program, d, target))
 			follow(program, d);
 	}

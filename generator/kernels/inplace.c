@@ -56,8 +56,7 @@ static void see_apart(void *user, const struct expr *load)
 /* Does anyone read it when the kernel has begun to write, but for the element that is written? */
 static bool is_read_on(const struct kernel *kernel, const struct definition *of, const struct definition *result)
 {
-	FOR_ALL (i, scheduled(of)->readers) {
-		const struct definition *reader = scheduled(of)->readers.at[i];
+	FOR_EACH (const struct definition *reader, scheduled(of)->readers) {
 		struct reading r = { of, reader == result ? result : NULL, false };
 		if (scheduled(reader)->kernel && scheduled(reader)->kernel->number < kernel->number)
 			continue;
@@ -70,10 +69,9 @@ static bool is_read_on(const struct kernel *kernel, const struct definition *of,
 
 void lie_in_place(struct lowered *lowered)
 {
-	if (!lowered->target->short_stack || lowered->target->log || lowered->keeps_apart)
+	if (!lowered->target->short_stack || lowered->target->options.log || lowered->keeps_apart)
 		return;
-	FOR_ALL (k, lowered->kernels) {
-		const struct kernel *kernel = lowered->kernels.at[k];
+	FOR_EACH (const struct kernel *kernel, lowered->kernels) {
 		const struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
 		/* Sums that wait for terms to come lie where a result of their width will. */
 		if (!c || !c->epilogue || c->pool.d || dtypes[c->result->type].bits >= dtypes[c->root->type].bits

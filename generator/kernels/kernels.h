@@ -423,7 +423,10 @@ static inline bool product_is_fma(const struct product *product)
 static inline int product_bytes(const struct product *product) { return dtypes[product->sum].bits / 8; }
 static inline int product_registers(const struct product *product) { return product_bytes(product) / 4; }
 /* Where flash is short and size is what is asked for, weights that are bytes stay bytes. */
-static inline bool weights_stay_narrow(const struct target *target) { return target->small && target->short_flash; }
+static inline bool weights_stay_narrow(const struct target *target)
+{
+	return target->options.small && target->short_flash;
+}
 /* Sums of products of small integers take the target's best product: what they read becomes dwords, or floats. */
 void choose_products(struct program *, const struct target *);
 int product_b(const struct definition *sum); /* which factor contraction.c takes as b; -1: it will not match */
@@ -479,60 +482,83 @@ struct contraction {
 	const struct index **store_at;    /* result's indices over root's output variables */
 	const struct expr *epilogue;      /* result's body over root's variables; NULL: root is stored as it is */
 	const struct expr *a, *b;         /* loads; a is 0 outside the pads */
-	const struct expr *widened; /* what is multiplied, of the element that b loads: a cast of it, times a scale that
+	/* what the factors are beside the loads a and b */
+	struct roles {
+		const struct expr
+		        *widened; /* what is multiplied, of the element that b loads: a cast of it, times a scale that
 	                               no term moves; NULL: b */
+		bool ends_short; /* terms end at the count itself: behind it b is not 0, as the definition has it, but anything */
+		bool swapped; /* a is the second factor of the definition */
+		bool exchanged; /* a and b changed places over the layouts chosen: lanes run where the result lies side by side
+	                 */
+	} roles;
 	const struct range *pads;
 	int pad_count;
-	bool ends_short; /* terms end at the count itself: behind it b is not 0, as the definition has it, but anything */
-	bool swapped;    /* a is the second factor of the definition */
-	bool exchanged; /* a and b changed places over the layouts chosen: lanes run where the result lies side by side
-	                 */
 	/* set by contraction_arrange, over the kernel's own variables */
 	int batches, rows, terms, column; /* counts; variables 0 … batches-1, then rows, then `column`, then terms */
 	int64_t extents[CONTRACTION_VARS];
 	struct definition *counts[CONTRACTION_VARS]; /* where the extent is a bound: variable v ends at counts[v] times
 	                                                each[v]; NULL: at the extent */
-	int64_t each[CONTRACTION_VARS];
+	/* what of the definitions was brought over those variables */
+	struct arranged {
+		int64_t each[CONTRACTION_VARS];
+		const struct range *pads;
+		const struct index *of_root[CONTRACTION_VARS]; /* each variable of the root over the kernel's */
+		const struct expr *start, *value,
+		        *wide; /* start, epilogue and what widens b over the kernel's variables; NULL: none */
+	} arranged;
 	const struct index *a_at, *b_at, *out_at;
-	const struct range *arranged_pads;
-	const struct index *of_root[CONTRACTION_VARS]; /* each variable of the root over the kernel's */
-	const struct expr *start, *value,
-	        *wide; /* start, epilogue and what widens b over the kernel's variables; NULL: none */
 	enum b_mode {
 		B_PACKED,
 		B_DIRECT,
 		B_GATHERED
 	} b_mode; /* weights blob; read in place; packed into scratch per panel */
-	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
-	int tile_rows, tile_vecs;
+	/* set by choose: balanced row blocks of at most so many rows, panels of at most so many vectors */
+	struct tile_size {
+		int rows, vecs;
+		bool forced; /* its tile is the target's own, by --tile */
+	} tile;
 	int64_t row_blocks, panels, group; /* group: row blocks that run over all panels before the next ones */
-	bool whole_rows;         /* groups are so small that what each leaves stays in L2 until its rows are whole */
-	bool copied;             /* a is packed though it has no pads: it lies far apart */
-	int64_t packed_a_blocks; /* blocks of a group whose packed parts of a stand side by side, copied once for all
-	                            panels and k blocks; 0: each tile copies its own */
-	bool a_rows;             /* … they are a row's, which is copied whole, with all that its blocks read */
-	int64_t k_block; /* outermost terms of a k block; between k blocks sums lie where the result will; 0: all
-	                   at once */
-	int next_lines;  /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: weights stay in
+	/* what is fetched ahead, and what stays near */
+	struct memory_use {
+		bool whole_rows; /* groups are so small that what each leaves stays in L2 until its rows are whole */
+		int next_lines; /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: weights stay in
 	                   L2 */
-	/* Where rows lie side by side in the result and columns apart, a group's part of a panel stands in scratch and
+		int ahead;      /* bytes ahead of the codes that are read others are fetched; 0: they come in time */
+		double a_block; /* bytes of a that a block of rows reads over all terms */
+	} memory;
+	/* what is copied before it is read or stored */
+	struct staging {
+		bool copied;      /* a is packed though it has no pads: it lies far apart */
+		int64_t a_blocks; /* blocks of a group whose packed parts of a stand side by side, copied once for all
+	                            panels and k blocks; 0: each tile copies its own */
+		bool a_rows;      /* … they are a row's, which is copied whole, with all that its blocks read */
+		/* Where rows lie side by side in the result and columns apart, a group's part of a panel stands in scratch and
 	 * is transposed by squares: rows of it at most, 0: stored as it comes; the blocks over which rows go on side by
 	 * side, and the elements from there to the next ones (0: that is all). */
-	int64_t transposed_store, span, around;
-	int ahead;         /* bytes ahead of the codes that are read others are fetched; 0: they come in time */
+		int64_t transposed, span, around;
+	} staging;
+	int64_t k_block;   /* outermost terms of a k block; between k blocks sums lie where the result will; 0: all
+	                   at once */
 	bool split_panels; /* threads share panels, not rows: all row blocks run over each */
-	/* A block of so many warps, each a tile, below each other: all rows in one, a and b staged in chunks of `depth`
+	/* a block of warps, where each is not for itself */
+	struct warp_block {
+		/* A block of so many warps, each a tile, below each other: all rows in one, a and b staged in chunks of `depth`
 	 * terms, `stages` of them on hand or on their way.  0: each warp for itself */
-	int warps, depth, stages;
-	struct reckoned {
-		double cycles;
-		const char *bound;
-	} reckoned;       /* of an SM by such blocks, and what bounds them */
-	double apart;     /* cycles by warps alone; 0: nothing was reckoned */
-	bool forced;      /* its tile is the target's own, by --tile */
-	double a_block;   /* bytes of a that a block of rows reads over all terms */
-	bool interleaved; /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
-	struct definition *packed; /* the constant b as the blob holds it */
+		int warps, depth, stages;
+		struct reckoned {
+			double cycles;
+			const char *bound;
+		} reckoned;   /* of an SM by such blocks, and what bounds them */
+		double apart; /* cycles by warps alone; 0: nothing was reckoned */
+	} block;
+	/* how b lies where it is packed */
+	struct packed_panel {
+		bool interleaved; /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
+		struct definition *packed; /* the constant b as the blob holds it */
+		bool bytes; /* packed dwords of two terms of 16 bits are bytes: two of them share one, bytes 0 and 2, 1 and 3 */
+		bool quads; /* four dwords of a column, and of a, lie side by side: a step takes them all */
+	} panel;
 	struct codes {
 		int bits;     /* 0: b is no codes */
 		int exponent; /* of floats of 8 bits, so many of them; 0: codes are integers */
@@ -540,9 +566,7 @@ struct contraction {
 		bool zeros;   /* a zero point stands behind each scale … */
 		int64_t zero; /* … or this is that of all */
 	} codes;
-	bool bytes; /* packed dwords of two terms of 16 bits are bytes: two of them share one, bytes 0 and 2, 1 and 3 */
-	int taps;   /* tiles leave out what lies in the pads, of so many outer terms; 0: nothing */
-	bool quads; /* four dwords of a column, and of a, lie side by side: a step takes them all */
+	int taps; /* tiles leave out what lies in the pads, of so many outer terms; 0: nothing */
 
 	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
 	struct pool {
@@ -555,16 +579,20 @@ struct contraction {
 
 	/* a rewritten convolution (choose_winograd.c); a and b are NULL */
 	struct rewrite *rewrite;
-	VECTOR(struct definition *) parts; /* the definitions between: transforms and products */
-	struct definition *x;
-	int64_t x_image, x_row, x_pixel, x_channel, x_base; /* floats between neighbours of x, and to its element 0 */
-	int lanes;
-	bool prefetch;
-	/* filters that come at run time and are transformed inside: the tensor, its element 0, and floats between its
+	/* its input, its filters and what lies between */
+	struct winograd_form {
+		VECTOR(struct definition *) parts; /* the definitions between: transforms and products */
+		struct definition *x;
+		int64_t x_image, x_row, x_pixel, x_channel,
+		        x_base; /* floats between neighbours of x, and to its element 0 */
+		int lanes;
+		bool prefetch;
+		/* filters that come at run time and are transformed inside: the tensor, its element 0, and floats between its
 	 * neighbours; k_block: of so many channels at a time */
-	struct definition *w;
-	int64_t w_base, w_out, w_channel, w_row, w_column;
-	bool kept; /* all of them once in each call, in front of all groups */
+		struct definition *w;
+		int64_t w_base, w_out, w_channel, w_row, w_column;
+		bool kept; /* all of them once in each call, in front of all groups */
+	} winograd;
 };
 const char *contraction_label(const struct kernel *);
 void contraction_parameters(struct lowered *, struct kernel *);
@@ -629,7 +657,7 @@ int contraction_steps(
 /* A CPU whose lanes wait for memory, so that what stands near counts. */
 static inline bool has_caches(const struct target *target)
 {
-	return target->lanes > 1 && !target->hides_latency && !target->small;
+	return target->lanes > 1 && !target->hides_latency && !target->options.small;
 }
 enum { TOGETHER_QUAD = 4 }; /* dwords that some products take side by side */
 enum { FAR = 2048 }; /* bytes from line to line: each in a page of its own, many in the same place of the cache */

@@ -70,7 +70,7 @@ static void weigh_load(void *user, const struct expr *load)
 		w->cost += (w->reader->lies ? 2 : 0.5) * w->reads; /* no vector turns what lies elsewhere */
 }
 
-double filled(int64_t columns, int lanes) { return (double)columns / (double)((columns + lanes - 1) / lanes * lanes); }
+double filled(int64_t columns, int lanes) { return (double)columns / (double)(ceil_div(columns, lanes) * lanes); }
 
 /* The rows of a product with columns for little more than half of their vectors, where its result has them side by side,
  * as n c h w has pixels (lies_across of contraction.c); else -1. */
@@ -84,7 +84,7 @@ static int rows_across(const struct target *target, const struct contraction *c,
 			row = v;
 	bool few = column >= 0 && filled(root->extents[column], target->lanes) <= FEW_FILLED && row >= 0
 	        && root->extents[row] >= target->lanes;
-	return few && !c->pad_count && !c->pool.d && !c->widened && c->b->of->source == SOURCE_CONSTANT
+	return few && !c->pad_count && !c->pool.d && !c->roles.widened && c->b->of->source == SOURCE_CONSTANT
 	                && c->result->rank == root->rank && unit_variable(c->result) == row
 	        ? row
 	        : -1;
@@ -118,7 +118,7 @@ static int pairs_along(const struct target *target, const struct definition *map
 {
 	const struct definition *to = scheduled(map)->readers.count == 1 ? scheduled(map)->readers.at[0] : NULL;
 	int unit, along = -1, pairs = 0;
-	if (target->lanes <= 1 || target->lanes_are_threads || target->small || !to
+	if (target->lanes <= 1 || target->lanes_are_threads || target->options.small || !to
 	        || scheduled(to)->mode != MODE_HOSTED || to->reduce != REDUCE_NONE || to->body->kind != EXPR_LOAD
 	        || (unit = unit_variable(to)) < 0)
 		return -1;
@@ -171,8 +171,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 	}
 	int along = c && c->result == d ? pairs_along(lowered->target, d) : -1;
 	w.pairs = along >= 0 && scheduled(d)->stride[along] == 1;
-	FOR_ALL (i, scheduled(d)->readers) {
-		const struct definition *reader = scheduled(d)->readers.at[i];
+	FOR_EACH (const struct definition *reader, scheduled(d)->readers) {
 		const struct contraction *rc = scheduled(reader)->contraction;
 		w.reader = reader;
 		w.product = rc && rc->root == reader && !rc->rewrite;
@@ -306,7 +305,7 @@ static bool is_byte_as_float(const struct expr *e)
  * are widened once where they are bytes (narrow.c). */
 static bool stays_in_planes(const struct target *target, const struct definition *d, const struct kernel *writer)
 {
-	return target->lanes == 1 && !target->exact_lanes && !writer->detail && d->reduce == REDUCE_SUM && d->products
+	return target->lanes == 1 && !target->exact.lanes && !writer->detail && d->reduce == REDUCE_SUM && d->products
 	        && is_byte_as_float(d->body->arg[1]);
 }
 
@@ -405,8 +404,7 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 	FOR (tried, 120) {
 		struct lanes l = { .of = d, .arena = lowered->arena };
 		set_strides(d, order, count);
-		FOR_ALL (i, scheduled(d)->readers) {
-			const struct definition *reader = scheduled(d)->readers.at[i];
+		FOR_EACH (const struct definition *reader, scheduled(d)->readers) {
 			if ((l.lane = lane_of(reader)) < 0)
 				continue;
 			definition_loads(reader, weigh_lanes, &l);
@@ -423,8 +421,7 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 
 void layout(struct lowered *lowered)
 {
-	FOR_ALL (k, lowered->kernels) {
-		struct kernel *kernel = lowered->kernels.at[k];
+	FOR_EACH (struct kernel *kernel, lowered->kernels) {
 		FOR_ALL (m, kernel->members)
 			choose_layout(lowered, kernel->members.at[m], kernel);
 	}
@@ -480,10 +477,9 @@ static void see_alongside_load(void *user, const struct expr *load)
 bool keep_lanes(struct lowered *lowered)
 {
 	bool all = true;
-	if (lowered->target->lanes <= 1 || lowered->target->lanes_are_threads || lowered->target->small)
+	if (lowered->target->lanes <= 1 || lowered->target->lanes_are_threads || lowered->target->options.small)
 		return true;
-	FOR_ALL (k, lowered->kernels) {
-		struct kernel *kernel = lowered->kernels.at[k];
+	FOR_EACH (struct kernel *kernel, lowered->kernels) {
 		struct alongside a = { .arena = lowered->arena, .kernel = kernel, .lanes = lowered->target->lanes };
 		if (kernel->shape != SHAPE_LOOPS || kernel->members.count < 2 || !kernel->outer)
 			continue;
@@ -499,8 +495,7 @@ bool keep_lanes(struct lowered *lowered)
 		}
 		if (a.around <= a.row)
 			continue;
-		FOR_ALL (m, kernel->members) {
-			struct definition *d = kernel->members.at[m];
+		FOR_EACH (struct definition *d, kernel->members) {
 			if (row_of(d, kernel->outer) > 1 && !scheduled(d)->row_apart)
 				scheduled(d)->row_apart = true, all = false;
 		}

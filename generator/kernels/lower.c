@@ -5,8 +5,7 @@
 bool arrange(struct lowered *lowered)
 {
 	bool all = true;
-	FOR_ALL (k, lowered->kernels) {
-		struct kernel *kernel = lowered->kernels.at[k];
+	FOR_EACH (struct kernel *kernel, lowered->kernels) {
 		if (!shapes[kernel->shape].arrange || shapes[kernel->shape].arrange(lowered->arena, kernel->detail))
 			continue;
 		const struct rewrite *rewrite = scheduled(kernel->root)->rewrite; /* runs in parts then */
@@ -72,7 +71,7 @@ static struct lowered *lower_as(const struct program *of, const struct target *t
 	rows_of_planes(program, target);
 	if (weights_stay_narrow(target))
 		keep_narrow(program);
-	else if (target->lanes > 1 && !target->log)
+	else if (target->lanes > 1 && !target->options.log)
 		keep_large(program, target);
 	if (program->build->check)
 		program_check(program);

@@ -2,8 +2,6 @@
  * instruction wants it, and their tiles.  What does not goes by the row of products.c that makes one a lane. */
 #include "kernels/kernels.h"
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Where sums and factors stand in tiles, a step may have fewer dwords than one holds: as many as divide the term, a
  * quarter of them at least.  0: there is no such step. */
 enum { PART_LEAST = 4 };
@@ -30,7 +28,7 @@ void matrix_choose(const struct target *target, struct contraction *c)
 	int inner = c->column + c->terms;
 	if (!product_is_matrix(c->product) || product_is_of_warps(c->product)) /* block.c chooses those */
 		return;
-	bool fits = c->terms && c->b->of->source == SOURCE_CONSTANT && !c->widened && !c->counts[inner]
+	bool fits = c->terms && c->b->of->source == SOURCE_CONSTANT && !c->roles.widened && !c->counts[inner]
 	        && index_is_affine(c->a_at) && index_factor(c->a_at, inner) == 1 && matrix_step(c)
 	        && are_enough(c, contraction_nest(c).rows);
 	if (fits && c->pad_count) {
@@ -47,12 +45,12 @@ void matrix_tile(const struct target *target, struct contraction *c, int64_t row
 	if (!product_is_matrix(c->product) || product_is_of_warps(c->product))
 		return;
 	if (c->product->parts == MATRIX_TILES) {
-		c->tile_rows = rows < 2 * m ? (int)rows : 2 * m;
-		c->tile_vecs = columns > target->lanes ? vecs : 1;
+		c->tile.rows = rows < 2 * m ? (int)rows : 2 * m;
+		c->tile.vecs = columns > target->lanes ? vecs : 1;
 		return;
 	}
 	/* Sums, a of all rows and a vector of b stand in registers; rows are whole parts. */
-	c->tile_rows = (int)ceil_div(c->tile_rows, m) * m;
-	while (c->tile_rows > m && c->tile_rows * c->tile_vecs + c->tile_rows / m + 1 > target->registers)
-		c->tile_rows -= m;
+	c->tile.rows = (int)ceil_div(c->tile.rows, m) * m;
+	while (c->tile.rows > m && c->tile.rows * c->tile.vecs + c->tile.rows / m + 1 > target->registers)
+		c->tile.rows -= m;
 }

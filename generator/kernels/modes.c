@@ -191,7 +191,7 @@ static bool becomes_bytes(const struct definition *d)
 enum { BYTES_LEAST = 1024 };
 static bool stays_bytes(const struct target *target, const struct definition *d)
 {
-	return target->small && target->short_stack && dtypes[d->type].bits == 8
+	return target->options.small && target->short_stack && dtypes[d->type].bits == 8
 	        && definition_elements(d) >= BYTES_LEAST && !becomes_bytes(d);
 }
 
@@ -338,7 +338,7 @@ static bool feeds_chain(const struct target *target, const struct definition *d)
 {
 	const struct definition *reader = scheduled(d)->readers.count == 1 ? scheduled(d)->readers.at[0] : NULL;
 	bool follows = false;
-	if (!reader || target->lanes == 1 || target->lanes_are_threads || target->small || reader->reduced != 1
+	if (!reader || target->lanes == 1 || target->lanes_are_threads || target->options.small || reader->reduced != 1
 	        || reader->products || reader->order != ORDER_SERIAL || !d->rank || d->type != DTYPE_F32
 	        || reader->reduced_extents[0] != d->extents[d->rank - 1] || 2 * d->extents[d->rank - 1] < target->lanes
 	        || expr_cost(d->body) < CHAIN_COST)
@@ -353,10 +353,9 @@ enum { TERM_COST = 64 };
 static bool feeds_columns(const struct target *target, const struct definition *d)
 {
 	int sums = 0;
-	if (!target->thread || target->block_warps || expr_cost(d->body) > TERM_COST)
+	if (!target->thread || target->share.warps || expr_cost(d->body) > TERM_COST)
 		return false;
-	FOR_ALL (i, scheduled(d)->readers) {
-		const struct definition *reader = scheduled(d)->readers.at[i];
+	FOR_EACH (const struct definition *reader, scheduled(d)->readers) {
 		sums += reader->reduce == REDUCE_NONE                          ? 0
 		        : reader->reduce == REDUCE_SUM && sums_columns(reader) ? 1
 		                                                               : 2;
@@ -376,7 +375,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	if (d->check || scheduled(d)->steers || d->row || feeds_loop(d)) /* the schedule reads it, or a loop */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS };
 	if (scheduled(d)->rewrite
-	        && !lowered->target->log) /* what a rewrite made is one kernel's own affair, but where it is told of */
+	        && !lowered->target->options
+	                    .log) /* what a rewrite made is one kernel's own affair, but where it is told of */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
 	if (scheduled(d)->kept || selects_bend(d))
 		return no;
@@ -407,8 +407,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
 	if (feeds)
 		return no;
-	FOR_ALL (i, scheduled(d)->readers) {
-		const struct definition *reader = scheduled(d)->readers.at[i];
+	FOR_EACH (const struct definition *reader, scheduled(d)->readers) {
 		all_maps &= reader->reduce == REDUCE_NONE;
 		if (scheduled(d)->widens && !(reader->products && product_b(reader) >= 0))
 			continue;
@@ -496,8 +495,7 @@ static const struct expr *inline_load(void *user, const struct expr *expr)
 static void inline_into_readers(struct arena *arena, struct definition *d)
 {
 	struct inlining inlining = { arena, d };
-	FOR_ALL (i, scheduled(d)->readers) {
-		struct definition *reader = scheduled(d)->readers.at[i];
+	FOR_EACH (struct definition *reader, scheduled(d)->readers) {
 		definition_map(reader, inline_load, &inlining);
 		note_readers(arena, reader, true);
 	}
@@ -594,14 +592,12 @@ void find_readers(struct lowered *lowered)
 void place(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	FOR_ALL (i, program->all) {
-		struct definition *d = program->all.at[i];
+	FOR_EACH (struct definition *d, program->all) {
 		scheduled(d)->first = scheduled(d)->last = -1;
-		scheduled(d)->generic |= lowered->target->log;
+		scheduled(d)->generic |= lowered->target->options.log;
 		layout_row_major(d);
 	}
-	FOR_ALL (i, program->rewrites) {
-		struct rewrite *rewrite = program->rewrites.at[i];
+	FOR_EACH (struct rewrite *rewrite, program->rewrites) {
 		scheduled(rewrite->result)->rewrite = rewrite;
 		FOR (p, COUNT(rewrite->parts))
 			scheduled(rewrite->parts[p])->rewrite = rewrite;

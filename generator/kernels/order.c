@@ -29,7 +29,7 @@ const char *order_label(const struct kernel *kernel)
 /* ---- parts ---- */
 int64_t order_row(const struct target *target, const struct row_order *order)
 {
-	return (order->kept + target->lanes - 1) / target->lanes * target->lanes;
+	return ceil_div(order->kept, target->lanes) * target->lanes;
 }
 
 struct splitting {
@@ -148,11 +148,11 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->detail = order;
 	order->rows = kernel->blocks = definition_elements(d) / order->kept;
 	order->in_blocks = (!order->few && !order->local) || (chooses && !threads && !order->parts_local);
-	order->beside = order->few && target->lanes > 1 && !threads && !target->calls && !target->small
+	order->beside = order->few && target->lanes > 1 && !threads && !target->calls && !target->options.small
 	        && order->kept > 1 && order->kept <= BESIDE_KEPT && order->n <= BESIDE_OF
 	        && order->rows >= target->lanes;
 	if (order->beside)
-		kernel->blocks = (order->rows + target->lanes - 1) / target->lanes;
+		kernel->blocks = ceil_div(order->rows, target->lanes);
 	if (order->in_blocks) {
 		int64_t most = threads ? SCRATCHES_OF_THREADS : SCRATCHES_MOST;
 		kernel->blocks = order->rows < most ? order->rows : most;

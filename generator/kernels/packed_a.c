@@ -25,9 +25,9 @@ static void pack_groups(const struct target *target, struct contraction *c)
 	if ((!c->pad_count && !far) || c->pool.d || c->split_panels || c->panels == 1 || !has_caches(target)
 	        || contraction_k_blocked(c))
 		return;
-	c->packed_a_blocks = 2; /* of all k blocks */
-	stage_padded(c, c->tile_rows, &stage);
-	c->packed_a_blocks = 0;
+	c->staging.a_blocks = 2; /* of all k blocks */
+	stage_padded(c, c->tile.rows, &stage);
+	c->staging.a_blocks = 0;
 	double each = (double)(stage.floats + 2 * target->lanes) * 4,
 	       part = c->k_block ? (double)c->k_block / (double)c->extents[c->column + 1] : 1;
 	int64_t room = (int64_t)((double)near_bytes(target,
@@ -37,19 +37,19 @@ static void pack_groups(const struct target *target, struct contraction *c)
 	        / (each * part));
 	if (whole && (room < c->group || each * (double)c->group > PATCHES_MOST))
 		return;
-	c->copied = far && room >= c->group;
+	c->staging.copied = far && room >= c->group;
 	if (c->b_mode == B_GATHERED && room < c->group) /* each group would pack b again */
 		room = (double)near_bytes(target, NEAR_packed_a_all) / each < (double)c->group ? 0 : c->group;
 	if (room < c->group && room < PATCHES_ENOUGH)
 		return;
-	c->packed_a_blocks = c->group = room < c->group ? room : c->group;
+	c->staging.a_blocks = c->group = room < c->group ? room : c->group;
 }
 
 double tiles_inside(const struct contraction *c)
 {
 	double inside = 1;
 	FOR (i, c->pad_count) {
-		const struct range *pad = &c->arranged_pads[i];
+		const struct range *pad = &c->arranged.pads[i];
 		int64_t reach = 0, tiles = pad_tiles(c, pad), there = 0, first, last;
 		FOR (t, c->terms)
 			reach += index_factor(pad->at, c->column + 1 + t) * (c->extents[c->column + 1 + t] - 1);
@@ -68,8 +68,8 @@ static double copied_by_tiles(const struct contraction *c)
 	struct stage stage;
 	struct contraction whole = *c;
 	whole.k_block = 0;
-	stage_padded(&whole, c->tile_rows, &stage);
-	return (c->copied ? 0 : 1 - tiles_inside(c))
+	stage_padded(&whole, c->tile.rows, &stage);
+	return (c->staging.copied ? 0 : 1 - tiles_inside(c))
 	        * (double)(stage.floats * c->row_blocks * (packs_group_of_a(c) ? 1 : c->panels));
 }
 
@@ -91,11 +91,11 @@ static void pack_rows(const struct target *target, struct contraction *c)
 	if (row < 0 || !c->pad_count || c->pool.d || c->split_panels || c->row_blocks < 2 || !has_caches(target)
 	        || c->b_mode == B_DIRECT || contraction_k_blocked(c) || c->root->type != DTYPE_F32
 	        || !index_is_affine(c->a_at) || (c->panels > 1 && c->extents[row] < ROW_LEAST)
-	        || (c->transposed_store && c->transposed_store < c->row_blocks * c->tile_rows)
+	        || (c->staging.transposed && c->staging.transposed < c->row_blocks * c->tile.rows)
 	        || contraction_is_counted(c))
 		return;
-	as.packed_a_blocks = as.group = c->row_blocks;
-	as.a_rows = as.copied = true;
+	as.staging.a_blocks = as.group = c->row_blocks;
+	as.staging.a_rows = as.staging.copied = true;
 	stage_padded(&as, packed_a_rows(&as), &stage);
 	if (!stage.of_row || stage.floats * 4 > near_bytes(target, NEAR_packed_a_all)
 	        || (!terms_crowd(target, c) && 4 * (double)stage.floats > 3 * copied_by_tiles(c)))

@@ -2,8 +2,6 @@
  * vectors, for warpgroups [width][terms]; of dwords, whatever they hold. */
 #include "kernels/kernels.h"
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 struct packing {
 	const struct contraction *c;
 	int lanes;
@@ -13,7 +11,7 @@ struct packing {
 static int64_t place_in_panel(const struct packing *p, int64_t width, int64_t j)
 {
 	int64_t vecs = width / p->lanes;
-	return p->c->interleaved ? j % vecs * p->lanes + j / vecs : j;
+	return p->c->panel.interleaved ? j % vecs * p->lanes + j / vecs : j;
 }
 
 /* One panel of one batch. */
@@ -42,7 +40,7 @@ static int64_t place_together(const struct contraction *c, int64_t k, int64_t wi
 static void move_element(const struct moving *m, int64_t at, int64_t k, int64_t width, int64_t j)
 {
 	int16_t halves[2] = { 0, 0 };
-	if (m->c->bytes) {
+	if (m->c->panel.bytes) {
 		signed char *dword = (signed char *)m->to + (k / 2 * width + j) * 4;
 		if (at >= 0)
 			memcpy(halves, (const char *)m->from + (size_t)at * m->bytes, sizeof halves);
@@ -50,7 +48,7 @@ static void move_element(const struct moving *m, int64_t at, int64_t k, int64_t 
 		dword[2 + k % 2] = (signed char)halves[1];
 		return;
 	}
-	int together = m->c->quads ? TOGETHER_QUAD : matrix_together(m->c);
+	int together = m->c->panel.quads ? TOGETHER_QUAD : matrix_together(m->c);
 	int64_t place = product_is_of_groups(m->c->product) ? j * m->terms + k
 	        : together > 1                              ? place_together(m->c, k, width, j, together)
 	                                                    : k * width + j;
@@ -79,8 +77,8 @@ static void pack(const struct packing *p, const struct panel *panel, const struc
 {
 	const struct contraction *c = p->c;
 	bool affine = index_is_affine(c->b_at),
-	     words = affine && m->bytes == sizeof(uint32_t) && !c->bytes && !c->quads && !c->interleaved
-	        && matrix_together(c) <= 1 && !product_is_of_groups(c->product);
+	     words = affine && m->bytes == sizeof(uint32_t) && !c->panel.bytes && !c->panel.quads
+	        && !c->panel.interleaved && matrix_together(c) <= 1 && !product_is_of_groups(c->product);
 	int64_t columns = c->extents[c->column], step = affine ? index_factor(c->b_at, c->column) : 0,
 	        rest = panel->batch, v[MAX_VARS] = { 0 },
 	        part = words && step != 1 && panel->width % LINE_WORDS == 0 ? LINE_WORDS : panel->width;
@@ -125,21 +123,20 @@ static size_t fill_packed(const struct constant_item *item, int64_t piece, void 
 	const struct moving moving = { c, dtype_bytes(c->b->of->type, 1), panel.terms, definition_data(c->b->of), out };
 	if (out)
 		pack(p, &panel, &moving);
-	return (size_t)(panel.width * panel.terms) / (c->bytes ? 2 : 1) * moving.bytes;
+	return (size_t)(panel.width * panel.terms) / (c->panel.bytes ? 2 : 1) * moving.bytes;
 }
 
 /* What an earlier kernel packed from the same constant in the same way: the steps of a recurrence share their weights.
  */
 static struct definition *packed_alike(const struct lowered *lowered, const struct contraction *c)
 {
-	FOR_ALL (i, lowered->constants) {
-		const struct constant_item *item = &lowered->constants.at[i];
+	FOR_EACH_AT (const struct constant_item *item, lowered->constants) {
 		const struct contraction *other =
 		        item->fill == fill_packed ? ((const struct packing *)item->detail)->c : NULL;
 		if (!other || other->b->of != c->b->of || other->batches != c->batches || other->terms != c->terms
 		        || other->column - other->batches - other->rows || c->column - c->batches - c->rows
-		        || other->panels != c->panels || other->interleaved != c->interleaved
-		        || other->bytes != c->bytes || other->quads != c->quads
+		        || other->panels != c->panels || other->panel.interleaved != c->panel.interleaved
+		        || other->panel.bytes != c->panel.bytes || other->panel.quads != c->panel.quads
 		        || matrix_together(other) != matrix_together(c)
 		        || product_is_of_groups(other->product) != product_is_of_groups(c->product))
 			continue;
@@ -161,8 +158,8 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 /* Lines in each turn, so that a group's blocks together fetch the next part once; of the JIT's menu one. */
 static int next_lines(const struct target *target, struct contraction *c)
 {
-	c->next_lines = 1;
-	int64_t floats = (int64_t)c->tile_vecs * target->lanes * contraction_steps(c, target, c->tile_rows);
+	c->memory.next_lines = 1;
+	int64_t floats = (int64_t)c->tile.vecs * target->lanes * contraction_steps(c, target, c->tile.rows);
 	return target->calls ? 1 : (int)ceil_div(floats, 16 * c->group);
 }
 
@@ -189,9 +186,9 @@ static bool are_quads(const struct contraction *c)
 	        || (contraction_extent(c, inner) % TOGETHER_QUAD && contraction_extent(c, inner) > QUADS_END)
 	        || !index_is_affine(c->a_at) || index_factor(c->a_at, c->column + c->terms) != 1)
 		return false;
-	if (c->pad_count || c->copied)
-		stage_padded(c, c->tile_rows, &stage);
-	return !(c->pad_count || c->copied) || stage.of_term[inner] == 1;
+	if (c->pad_count || c->staging.copied)
+		stage_padded(c, c->tile.rows, &stage);
+	return !(c->pad_count || c->staging.copied) || stage.of_term[inner] == 1;
 }
 
 /* What codes take to widen leaves the caches' own prefetching behind; measured: 8 KB to a panel ahead are alike, 2 KB and
@@ -204,24 +201,24 @@ void packed_b_choose(struct lowered *lowered, struct contraction *c, int64_t row
 	int64_t vecs = ceil_div(c->extents[c->column], target->lanes);
 	struct packing *packing = arena_new(lowered->arena, struct packing);
 	*packing = (struct packing){ c, target->lanes };
-	c->bytes = are_bytes(target, c);
-	c->quads = are_quads(c);
-	c->interleaved = c->warps && !product_is_matrix(c->product) && !c->codes.bits && vecs % c->panels == 0
-	        && (c->tile_vecs == 2 || c->tile_vecs == 4);
+	c->panel.bytes = are_bytes(target, c);
+	c->panel.quads = are_quads(c);
+	c->panel.interleaved = c->block.warps && !product_is_matrix(c->product) && !c->codes.bits
+	        && vecs % c->panels == 0 && (c->tile.vecs == 2 || c->tile.vecs == 4);
 	/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the
 	 * next kernel begins with, comes while this one is multiplied; a single row streams as fast as memory
 	 * is anyway, and where that hides latency, others run meanwhile.  What is pooled is small; dwords are too few to
 	 * hide what fetching takes where there are no vectors. */
-	if (!target->hides_latency && !target->small && !c->widened && !c->pool.d && c->root->type != DTYPE_F64
-	        && (c->root->type == DTYPE_F32 || has_caches(target))
+	if (!target->hides_latency && !target->options.small && !c->roles.widened && !c->pool.d
+	        && c->root->type != DTYPE_F64 && (c->root->type == DTYPE_F32 || has_caches(target))
 	        && lowered->constants_bytes > near_bytes(target, NEAR_all) && rows > 2)
-		c->next_lines = next_lines(target, c);
-	if (codes_in_tile(c) && has_caches(target) && !target->small
+		c->memory.next_lines = next_lines(target, c);
+	if (codes_in_tile(c) && has_caches(target) && !target->options.small
 	        && lowered->constants_bytes > near_bytes(target, NEAR_all))
-		c->ahead = AHEAD_BYTES;
+		c->memory.ahead = AHEAD_BYTES;
 	if (c->codes.bits)
-		c->packed = codes_pack(lowered, c, vecs * target->lanes);
-	else if (!(c->packed = packed_alike(lowered, c)))
-		c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
-		        c->b->type, vecs * target->lanes * terms / (c->bytes ? 2 : 1), fill_packed, packing);
+		c->panel.packed = codes_pack(lowered, c, vecs * target->lanes);
+	else if (!(c->panel.packed = packed_alike(lowered, c)))
+		c->panel.packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
+		        c->b->type, vecs * target->lanes * terms / (c->panel.bytes ? 2 : 1), fill_packed, packing);
 }

@@ -32,8 +32,7 @@ static int begins_at(const struct lowered *lowered, const struct kernel *kernel)
 
 static void lifetimes(struct lowered *lowered)
 {
-	FOR_ALL (k, lowered->kernels) {
-		const struct kernel *kernel = lowered->kernels.at[k];
+	FOR_EACH (const struct kernel *kernel, lowered->kernels) {
 		FOR_ALL (p, kernel->params) {
 			struct scheduled *buffer = place_of(kernel->params.at[p].of);
 			if (buffer->first < 0)
@@ -115,8 +114,7 @@ static struct heat *by_heat(const struct lowered *lowered, const struct buffers 
 	struct heat *all = arena_new_array(lowered->arena, struct heat, buffers->at.count + 1);
 	FOR_ALL (i, buffers->at)
 		all[i].buffer = i;
-	FOR_ALL (k, lowered->kernels) {
-		const struct kernel *kernel = lowered->kernels.at[k];
+	FOR_EACH (const struct kernel *kernel, lowered->kernels) {
 		const double *traffic = kernel_traffic(lowered, kernel);
 		FOR_ALL (p, kernel->params)
 			FOR_ALL (i, buffers->at)
@@ -221,8 +219,7 @@ void plan(struct lowered *lowered)
 	struct buffers buffers = { 0 };
 	lifetimes(lowered);
 	check_sizes(lowered);
-	FOR_ALL (i, program->all) {
-		struct definition *d = program->all.at[i];
+	FOR_EACH (struct definition *d, program->all) {
 		if (!lies_in_workspace(lowered, d))
 			continue;
 		push(lowered->arena, &buffers.at,
@@ -234,8 +231,7 @@ void plan(struct lowered *lowered)
 		push(lowered->arena, &buffers.owners, d);
 	}
 	plan_workspace(lowered, &buffers);
-	FOR_ALL (i, lowered->views) {
-		struct definition *d = lowered->views.at[i];
+	FOR_EACH (struct definition *d, lowered->views) {
 		scheduled(d)->offset = scheduled(scheduled(d)->view_of)->offset
 		        + (int64_t)dtype_bytes(d->type, (size_t)scheduled(d)->view_offset);
 	}

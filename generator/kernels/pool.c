@@ -100,8 +100,8 @@ static bool lay(const struct contraction *c, struct pool *pool)
 void fuse_pools(struct lowered *lowered)
 {
 	const struct program *program = lowered->program;
-	FOR_ALL (i, program->all) {
-		struct definition *d = program->all.at[i], *x;
+	FOR_EACH (struct definition *d, program->all) {
+		struct definition *x;
 		struct pool pool;
 		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || d->reduce != REDUCE_MAX
 		        || d->order != ORDER_SERIAL || d->start || definition_scatters(d) || d->type != DTYPE_F32

@@ -30,8 +30,7 @@ static void print_inside(const struct lowered *inside, struct text *out)
 
 void kernels_print(const struct lowered *lowered, struct text *out)
 {
-	FOR_ALL (k, lowered->kernels) {
-		const struct kernel *kernel = lowered->kernels.at[k];
+	FOR_EACH (const struct kernel *kernel, lowered->kernels) {
 		text_printf(out, "%s  %s  nodes", kernel->name, shapes[kernel->shape].name);
 		FOR_ALL (m, kernel->members)
 			text_printf(out, " %s", kernel->members.at[m]->name);
@@ -42,8 +41,7 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 			        branch->yes ? "true" : "false");
 		if (kernel->outer)
 			text_printf(out, "    outer     %d\n", kernel->outer);
-		FOR_ALL (p, kernel->params) {
-			const struct param *param = &kernel->params.at[p];
+		FOR_EACH_AT (const struct param *param, kernel->params) {
 			text_printf(out, "    %-6s    %s = %s  ", param->written ? "writes" : "reads", param->name,
 			        param->of->name);
 			print_place(param->of, out);
@@ -74,8 +72,7 @@ void plan_print(const struct lowered *lowered, struct text *out)
 	for (size_t i = 0; lowered_has_memories(lowered) && i < lowered->workspace_pools.count; i++)
 		text_printf(out, "    %10" PRId64 " + %-10" PRId64 " pool %s\n", lowered->workspace_pools.at[i].at,
 		        lowered->workspace_pools.at[i].bytes, lowered->workspace_pools.at[i].name);
-	FOR_ALL (i, lowered->program->all) {
-		const struct definition *d = lowered->program->all.at[i];
+	FOR_EACH (const struct definition *d, lowered->program->all) {
 		if (scheduled(d)->mode != MODE_CONSTANT && scheduled(d)->offset >= 0 && scheduled(d)->first >= 0)
 			text_printf(out, "    %10" PRId64 " + %-10" PRId64 " kernels %d to %d  %s\n",
 			        scheduled(d)->offset, scheduled(d)->bytes, scheduled(d)->first, scheduled(d)->last,

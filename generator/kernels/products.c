@@ -214,7 +214,7 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 			if (group >= 0)
 				add_dim(f, group, definition_extent(f->sum, group), 1);
 			grouped = true;
-			f->dwords = (definition_extent(f->sum, f->v) + each - 1) / each;
+			f->dwords = ceil_div(definition_extent(f->sum, f->v), each);
 			if (f->dwords > 4 || f->together < 4) /* what is shorter goes on in the next term, or ends */
 				f->dwords += (f->together - f->dwords % f->together) % f->together;
 			if (!f->innermost)
@@ -742,7 +742,7 @@ void choose_products(struct program *program, const struct target *target)
 	struct rewriting r = { .program = program, .target = target, .bytes = weights_stay_narrow(target) };
 	bool dwords = target->products;
 	const struct product *lane;
-	for (size_t i = 0; !target->log && i < program->all.count; i++) {
+	for (size_t i = 0; !target->options.log && i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_I32
 		        && d->body->opcode == SCALAR_mul)

@@ -59,7 +59,7 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 	const struct repeat *repeat = kernel->root->repeat;
 	struct rounds *rounds = arena_new(lowered->arena, struct rounds);
 	size_t outs = repeat->body->outputs.count;
-	if (lowered->target->log)
+	if (lowered->target->options.log)
 		fail(lowered->program->build, EXIT_UNSUPPORTED,
 		        kernel->root->node ? kernel->root->node->where : kernel->root->name,
 		        "a loop of %lld rounds is not supported with --log", (long long)repeat->rounds);

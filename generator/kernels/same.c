@@ -50,8 +50,7 @@ static struct definition *part_of(const void *user, struct definition *of)
 {
 	struct parts *parts = (struct parts *)(uintptr_t)user;
 	int param = param_of(parts->kernel, of), member = member_of(parts->kernel, of);
-	FOR_ALL (i, parts->all) {
-		const struct part *part = &parts->all.at[i];
+	FOR_EACH_AT (const struct part *part, parts->all) {
 		if (part->param == param && part->member == member && same_extents(part->of, of)
 		        && part->of->source == of->source && definition_climbs(part->of) == definition_climbs(of)
 		        && (scheduled(part->of)->mode == MODE_LOCAL) == (scheduled(of)->mode == MODE_LOCAL))
@@ -80,8 +79,7 @@ static struct said said_by(struct parts *parts, const struct kernel *kernel)
 {
 	struct said said = { .kernel = kernel };
 	parts->kernel = kernel;
-	FOR_ALL (m, kernel->members) {
-		struct definition *d = kernel->members.at[m];
+	FOR_EACH (struct definition *d, kernel->members) {
 		push(parts->arena, &said.all, part_of(parts, d));
 		FOR (v, d->rank)
 			say(parts, d->place[v], &said);
@@ -121,15 +119,16 @@ static bool same_member(const struct pair *p, const struct definition *x, const 
 bool contraction_same(const struct kernel *a, const struct kernel *b)
 {
 	const struct contraction *x = a->detail, *y = b->detail;
-	return x->swapped == y->swapped && x->b_mode == y->b_mode && x->tile_rows == y->tile_rows
-	        && x->tile_vecs == y->tile_vecs && x->row_blocks == y->row_blocks && x->panels == y->panels
-	        && x->group == y->group && x->next_lines == y->next_lines && x->ahead == y->ahead
-	        && x->k_block == y->k_block && x->packed_a_blocks == y->packed_a_blocks && x->copied == y->copied
-	        && x->a_rows == y->a_rows && x->taps == y->taps && x->codes.bits == y->codes.bits
+	return x->roles.swapped == y->roles.swapped && x->b_mode == y->b_mode && x->tile.rows == y->tile.rows
+	        && x->tile.vecs == y->tile.vecs && x->row_blocks == y->row_blocks && x->panels == y->panels
+	        && x->group == y->group && x->memory.next_lines == y->memory.next_lines
+	        && x->memory.ahead == y->memory.ahead && x->k_block == y->k_block
+	        && x->staging.a_blocks == y->staging.a_blocks && x->staging.copied == y->staging.copied
+	        && x->staging.a_rows == y->staging.a_rows && x->taps == y->taps && x->codes.bits == y->codes.bits
 	        && x->codes.exponent == y->codes.exponent && x->codes.zeros == y->codes.zeros
 	        && x->codes.zero == y->codes.zero && x->codes.apart == y->codes.apart
-	        && x->split_panels == y->split_panels && x->prefetch == y->prefetch && !x->pool.d == !y->pool.d
-	        && x->pool.by_panel == y->pool.by_panel;
+	        && x->split_panels == y->split_panels && x->winograd.prefetch == y->winograd.prefetch
+	        && !x->pool.d == !y->pool.d && x->pool.by_panel == y->pool.by_panel;
 }
 
 static bool same_code(const struct said *of_a, const struct said *of_b)
@@ -157,12 +156,11 @@ void share_code(struct lowered *lowered)
 {
 	struct parts parts = { .arena = lowered->arena };
 	VECTOR(struct said) code = { 0 };
-	FOR_ALL (k, lowered->kernels) {
-		struct kernel *kernel = lowered->kernels.at[k];
+	FOR_EACH (struct kernel *kernel, lowered->kernels) {
 		struct said said = said_by(&parts, kernel);
 		/* The last ones first: steps repeat what was just made.  A log names the tensors, so there each has
 		 * code of its own. */
-		for (size_t i = lowered->target->log ? 0 : code.count; i-- > 0 && !kernel->same;)
+		for (size_t i = lowered->target->options.log ? 0 : code.count; i-- > 0 && !kernel->same;)
 			if (same_code(&code.at[i], &said))
 				kernel->same = lowered->code.at[i];
 		if (kernel->same)

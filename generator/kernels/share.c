@@ -44,10 +44,10 @@ static bool in_lanes(const struct kernel *kernel) { return kernel->lanes.count !
 
 static double rate_of(const struct target *target, const struct kernel *kernel, double bytes)
 {
-	int rate = bytes <= (double)target->l1_bytes ? target->load_bytes
+	int rate = bytes <= (double)target->l1_bytes ? target->units.load
 	        : bytes <= (double)target->l2_bytes  ? L2_RATE
 	                                             : L3_RATE,
-	    most = in_lanes(kernel) ? target->load_bytes : SCALAR_RATE;
+	    most = in_lanes(kernel) ? target->units.load : SCALAR_RATE;
 	return rate < most ? rate : most;
 }
 
@@ -56,10 +56,9 @@ static double cycles_of(const struct sharing *s, const struct kernel *kernel, in
 {
 	const struct target *target = s->lowered->target;
 	bool product = kernel->shape == SHAPE_CONTRACTION || kernel->shape == SHAPE_WINOGRAD || kernel_inside(kernel);
-	double share = (double)((kernel->blocks + parts - 1) / parts) / (double)kernel->blocks, constants = 0,
-	       others = 0;
-	double compute =
-	        kernel->flops / (in_lanes(kernel) ? target->lanes * target->fma_pipes : 1) / (product ? 2 : 1) * share;
+	double share = (double)ceil_div(kernel->blocks, parts) / (double)kernel->blocks, constants = 0, others = 0;
+	double compute = kernel->flops / (in_lanes(kernel) ? target->lanes * target->units.pipes : 1)
+	        / (product ? 2 : 1) * share;
 	FOR_ALL (p, kernel->params)
 		*(kernel->params.at[p].of->source == SOURCE_CONSTANT ? &constants : &others) +=
 		        s->asked[kernel->number][p];
@@ -88,14 +87,14 @@ static double waiting(const struct sharing *s, int k, bool as_reader)
 	double cycles = 0;
 	for (int at = s->first[k]; at >= 0; at = s->next[at])
 		if (!as_reader || at % 2 == 0)
-			cycles += moved(s, s->edges.at + at / 2) / LINE * s->lowered->target->line_cycles;
+			cycles += moved(s, s->edges.at + at / 2) / LINE * s->lowered->target->lines.cycles;
 	return cycles;
 }
 
 static double asking(const struct sharing *s, const struct kernel *kernel)
 {
 	return (double)(JOURNEYS + parts_of(s, kernel) - 2)
-	        * s->lowered->target->line_latency; /* beyond two, threads ask one after the other */
+	        * s->lowered->target->lines.latency; /* beyond two, threads ask one after the other */
 }
 
 static double cost_of(const struct sharing *s, int k)

@@ -9,13 +9,13 @@ int64_t contraction_extent(const struct contraction *c, int term)
 	return term == 0 && c->k_block ? c->k_block : c->extents[c->column + 1 + term];
 }
 
-bool packs_group_of_a(const struct contraction *c) { return c->packed_a_blocks > 1; }
+bool packs_group_of_a(const struct contraction *c) { return c->staging.a_blocks > 1; }
 
-bool packs_rows_of_a(const struct contraction *c) { return packs_group_of_a(c) && c->a_rows; }
+bool packs_rows_of_a(const struct contraction *c) { return packs_group_of_a(c) && c->staging.a_rows; }
 
 int64_t packed_a_rows(const struct contraction *c)
 {
-	return packs_rows_of_a(c) ? c->extents[contraction_row(c)] : c->tile_rows;
+	return packs_rows_of_a(c) ? c->extents[contraction_row(c)] : c->tile.rows;
 }
 
 /* The variable that moves a pad beside its term; -1: none. */
@@ -51,8 +51,8 @@ static const struct range *pad_along(const struct contraction *c, int var)
 {
 	const struct range *pad = NULL;
 	for (int i = 0; i < c->pad_count && var >= 0; i++)
-		if (index_uses(c->arranged_pads[i].at, var))
-			pad = &c->arranged_pads[i];
+		if (index_uses(c->arranged.pads[i].at, var))
+			pad = &c->arranged.pads[i];
 	return pad;
 }
 
@@ -128,7 +128,7 @@ void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage
 			.factor = row_pad != NULL,
 			.rows = step };
 	}
-	settle(stage, packs_group_of_a(c) && (c->k_block || c->a_rows));
+	settle(stage, packs_group_of_a(c) && (c->k_block || c->staging.a_rows));
 }
 
 bool stage_whole(const struct contraction *c, struct stage *stage)
@@ -159,9 +159,9 @@ bool stage_whole(const struct contraction *c, struct stage *stage)
 	}
 	FOR (i, c->pad_count) { /* each pad is a dim's */
 		int k = 0;
-		while (k < stage->dims && stage->dim[k].pad != &c->arranged_pads[i])
+		while (k < stage->dims && stage->dim[k].pad != &c->arranged.pads[i])
 			k++;
-		if (k == stage->dims || !index_is_affine(c->arranged_pads[i].at))
+		if (k == stage->dims || !index_is_affine(c->arranged.pads[i].at))
 			return false;
 	}
 	settle(stage, false);
@@ -175,7 +175,7 @@ bool stage_whole(const struct contraction *c, struct stage *stage)
 void stage_pooled(const struct contraction *c, int lanes, struct stage *stage)
 {
 	const int64_t extents[] = { c->pool.size[0], c->root->extents[c->pool.across],
-		c->pool.by_panel ? c->tile_vecs * lanes : c->extents[c->column] };
+		c->pool.by_panel ? c->tile.vecs * lanes : c->extents[c->column] };
 	*stage = (struct stage){ .dims = COUNT(extents) };
 	FOR (i, stage->dims)
 		stage->dim[i] = (struct stage_dim){ .term = -1, .extent = extents[i] };

@@ -149,8 +149,8 @@ static bool find_lines(const struct lowered *lowered, const struct definition *m
 static bool find_rows(const struct contraction *c, struct strips *s)
 {
 	int row = contraction_row(c), around = c->rows == 2 ? c->batches : -1;
-	if (c->rows < 1 || c->rows > 2 || c->pad_count || c->pool.d || c->exchanged || c->copied || !c->a_at
-	        || !index_is_affine(c->a_at) || c->a_at->constant)
+	if (c->rows < 1 || c->rows > 2 || c->pad_count || c->pool.d || c->roles.exchanged || c->staging.copied
+	        || !c->a_at || !index_is_affine(c->a_at) || c->a_at->constant)
 		return false;
 	for (int v = 0; v <= c->column + c->terms; v++) {
 		if (index_factor(c->a_at, v) < 0 || (v < c->batches && c->extents[v] > 1))
@@ -285,8 +285,8 @@ static bool has_place(const struct lowered *lowered, const struct definition *d)
 static int64_t *live_bytes(const struct lowered *lowered)
 {
 	int64_t *live = arena_new_array(lowered->arena, int64_t, lowered->kernels.count + 1);
-	FOR_ALL (i, lowered->program->all) {
-		const struct definition *d = lowered->program->all.at[i], *at = d;
+	FOR_EACH (const struct definition *d, lowered->program->all) {
+		const struct definition *at = d;
 		while (scheduled(at)->lies_in)
 			at = scheduled(at)->lies_in;
 		struct span span = span_of(lowered, d);
@@ -295,7 +295,7 @@ static int64_t *live_bytes(const struct lowered *lowered)
 		if (at != d) /* its result's place, before that is written */
 			span.last = span_of(lowered, at).first - 1;
 		for (int k = span.first; k <= span.last && k < (int)lowered->kernels.count; k++)
-			live[k] += (scheduled(at)->bytes + PLACE - 1) / PLACE * PLACE;
+			live[k] += ceil_div(scheduled(at)->bytes, PLACE) * PLACE;
 	}
 	FOR_ALL (k, lowered->kernels)
 		if (kernel_strips(lowered->kernels.at[k]))
@@ -317,8 +317,7 @@ static void replace(struct lowered *lowered, struct kernel *product, struct stri
 	FOR_ALL (m, kernel->members)
 		scheduled(kernel->members.at[m])->kernel = kernel;
 	scheduled(strips->map)->mode = MODE_LOCAL;
-	FOR_ALL (k, lowered->kernels) {
-		struct kernel *one = lowered->kernels.at[k];
+	FOR_EACH (struct kernel *one, lowered->kernels) {
 		if (one != map)
 			lowered->kernels.at[kept++] = one == product ? kernel : one;
 	}
@@ -343,7 +342,7 @@ static struct kernel *product_at(const struct lowered *lowered, size_t k, struct
 void make_strips(struct lowered *lowered)
 {
 	const struct target *target = lowered->target;
-	if (!target->small || !target->short_stack || target->log || target->lanes > 1)
+	if (!target->options.small || !target->short_stack || target->options.log || target->lanes > 1)
 		return;
 	for (bool more = true; more;) {
 		const int64_t *live = live_bytes(lowered);
@@ -439,8 +438,7 @@ void strips_parameters(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct strips *s = kernel_strips(kernel);
 	kernel_add_read(lowered, kernel, s->from);
-	FOR_ALL (i, s->product->params) {
-		const struct param *param = &s->product->params.at[i];
+	FOR_EACH_AT (const struct param *param, s->product->params) {
 		if (param->of != s->map)
 			kernel_add_param(lowered->arena, kernel, param->of, param->written);
 	}

@@ -76,13 +76,13 @@ void taps_choose(const struct target *target, struct contraction *c)
 	int64_t terms = 1;
 	double there = 1;
 	c->taps = 0;
-	if (target->small || target->hides_latency || c->warps || c->b_mode != B_PACKED || c->widened
-	        || !product_is_fma(c->product))
+	if (target->options.small || target->hides_latency || c->block.warps || c->b_mode != B_PACKED
+	        || c->roles.widened || !product_is_fma(c->product))
 		return;
 	FOR (i, c->pad_count) {
-		int term = contraction_term_of(c, &c->arranged_pads[i]);
+		int term = contraction_term_of(c, &c->arranged.pads[i]);
 		inner = term >= inner ? term + 1 : inner;
-		there *= term >= 0 ? part_there(c, &c->arranged_pads[i], term) : 1;
+		there *= term >= 0 ? part_there(c, &c->arranged.pads[i], term) : 1;
 	}
 	for (int t = inner; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];

@@ -9,8 +9,6 @@
 #include <inttypes.h>
 #include <limits.h>
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Bytes that L2 gives in a cycle to a kernel that also computes: a panel beyond L1 comes at that rate; fewer where
  * dwords take more instructions, or on a GPU. */
 enum { L2_BYTES_A_CYCLE = 28, L2_BYTES_FEWER = 24 };
@@ -22,19 +20,19 @@ static bool leaves_l1(const struct target *target, int64_t vecs, const struct st
 
 struct reckoned tile_step(const struct target *target, int64_t rows, int64_t vecs, const struct steps *steps)
 {
-	double vector_bytes = target->lanes * 4, loads = target->load_bytes / vector_bytes;
+	double vector_bytes = target->lanes * 4, loads = target->units.load / vector_bytes;
 	const int64_t of_b = vecs * steps->registers;
 	double load = (double)(of_b + rows) / (loads > 1e-9 ? loads : 1),
 	       stream = (double)of_b * vector_bytes
 	        / (steps->floats && has_caches(target) ? L2_BYTES_A_CYCLE : L2_BYTES_FEWER);
-	struct reckoned step = { (double)(rows * of_b) / target->fma_pipes, "multiply-adds" };
+	struct reckoned step = { (double)(rows * of_b) / target->units.pipes, "multiply-adds" };
 	if (load > step.cycles)
 		step = (struct reckoned){ load, "loads" };
 	if (leaves_l1(target, vecs, steps) && stream > step.cycles)
 		step = (struct reckoned){ stream, "bytes from L2" };
-	return step.cycles > target->fma_latency
+	return step.cycles > target->units.latency
 	        ? step
-	        : (struct reckoned){ target->fma_latency, "sums that wait for themselves" };
+	        : (struct reckoned){ target->units.latency, "sums that wait for themselves" };
 }
 
 /* What a step takes beside: cycles for a load, a line of b that left L1, a line that the step before it did not touch.
@@ -141,7 +139,7 @@ double tile_choose(const struct target *target, int registers, int64_t rows, int
 				*tile_vecs = v;
 			}
 		}
-	if (target->small)
+	if (target->options.small)
 		tile_small(registers, rows, vecs, steps->floats, tile_rows, tile_vecs);
 	return least;
 }
@@ -169,7 +167,7 @@ static void spread(
 {
 	int64_t vecs = ceil_div(columns, target->lanes);
 	while ((double)(ceil_div(rows, *tile_rows) * ceil_div(vecs, *tile_vecs))
-	        * others<target->tiles_least && * tile_rows * * tile_vecs> 1)
+	        * others<target->share.tiles && * tile_rows * * tile_vecs> 1)
 		if (*tile_vecs > 1)
 			*tile_vecs = (*tile_vecs + 1) / 2;
 		else
@@ -188,13 +186,13 @@ static int64_t pooled_rows(const struct contraction *c)
 static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_t columns)
 {
 	struct definition *x = c->result;
-	if (!c->pool.d || !lowered->target->small || !lowered->target->short_stack || lowered->target->lanes > 1
+	if (!c->pool.d || !lowered->target->options.small || !lowered->target->short_stack || lowered->target->lanes > 1
 	        || c->panels == 1)
 		return;
 	c->pool.by_panel = true;
 	FOR (k, x->rank)
 		if (scheduled(x)->stride[k] > 1)
-			scheduled(x)->stride[k] = scheduled(x)->stride[k] / columns * c->tile_vecs;
+			scheduled(x)->stride[k] = scheduled(x)->stride[k] / columns * c->tile.vecs;
 	contraction_arrange(lowered->arena, c);
 }
 
@@ -218,11 +216,11 @@ static int64_t k_block_of(struct arena *arena, const struct target *target, cons
         int64_t blocks, double a_bytes)
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
-	double panel = (double)terms * c->tile_vecs * target->lanes * product_bytes(c->product);
+	double panel = (double)terms * c->tile.vecs * target->lanes * product_bytes(c->product);
 	if (c->b_mode == B_DIRECT || product_is_matrix(c->product) || c->pool.d
 	        || (c->terms && c->counts[c->column + 1]) || !has_caches(target) || blocks < 4
-	        || c->result->type != c->root->type || (index_factor(c->out_at, c->column) != 1 && !c->transposed_store)
-	        || !tile_waits(arena, target, c))
+	        || c->result->type != c->root->type
+	        || (index_factor(c->out_at, c->column) != 1 && !c->staging.transposed) || !tile_waits(arena, target, c))
 		return 0;
 	if (panel <= (double)near_bytes(target, near_of_panel(c))
 	        && group_of(target, c, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
@@ -252,13 +250,13 @@ static int sums_most(const struct lowered *lowered, const struct kernel *kernel)
 bool tile_refuse(const struct lowered *lowered, const struct kernel *kernel, refused_tiles *refused)
 {
 	const struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
-	if (!c || c->tile_rows * c->tile_vecs < 2)
+	if (!c || c->tile.rows * c->tile.vecs < 2)
 		return false;
 	FOR_ALL (k, lowered->kernels)
 		if (lowered->kernels.at[k] == kernel || lowered->kernels.at[k]->same == kernel)
 			push(lowered->program->build->arena, refused,
 			        (struct refused_tile){
-			                lowered->kernels.at[k]->root->name, c->tile_rows * c->tile_vecs });
+			                lowered->kernels.at[k]->root->name, c->tile.rows * c->tile.vecs });
 	return true;
 }
 
@@ -271,18 +269,18 @@ static bool find_span(struct contraction *c)
 	        || index_factor(c->out_at, c->column) == 1)
 		return false;
 	int64_t next = c->extents[row];
-	c->span = c->row_blocks;
-	c->around = 0;
+	c->staging.span = c->row_blocks;
+	c->staging.around = 0;
 	for (int v = row - 1; v >= c->batches; v--) {
 		int64_t factor = index_factor(c->out_at, v);
 		if (c->extents[v] == 1)
 			continue;
-		if (factor != next && c->around)
+		if (factor != next && c->staging.around)
 			return false;
 		if (factor != next)
-			c->around = factor;
-		if (!c->around)
-			c->span *= c->extents[v];
+			c->staging.around = factor;
+		if (!c->staging.around)
+			c->staging.span *= c->extents[v];
 		next = factor * c->extents[v];
 	}
 	return true;
@@ -295,16 +293,17 @@ enum { BLOCKS_PACKED = 6 };
 static bool lies_far_apart(const struct target *target, const struct contraction *c)
 {
 	int64_t step = c->terms ? index_factor(c->b_at, c->column + c->terms) : 0;
-	return c->terms && (step * product_bytes(c->product) >= FAR || (c->exchanged && step % target->lanes));
+	return c->terms && (step * product_bytes(c->product) >= FAR || (c->roles.exchanged && step % target->lanes));
 }
 
 static bool gathers(const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks)
 {
-	if (c->warps || (target->scratch_bytes && terms * c->tile_vecs * target->lanes > target->scratch_bytes / 12))
+	if (c->block.warps
+	        || (target->scratch_bytes && terms * c->tile.vecs * target->lanes > target->scratch_bytes / 12))
 		return false; /* too long for scratch: lanes read b where it is */
 	if (index_factor(c->b_at, c->column) != 1)
 		return true;
-	int64_t panel = terms * c->tile_vecs * target->lanes * product_bytes(c->product);
+	int64_t panel = terms * c->tile.vecs * target->lanes * product_bytes(c->product);
 	return has_caches(target) && blocks >= (panel > near_bytes(target, NEAR_twice) ? 2 : BLOCKS_PACKED)
 	        && lies_far_apart(target, c);
 }
@@ -319,8 +318,8 @@ static int64_t k_block_rows(
 {
 	int64_t step = c->terms == 1 && index_is_affine(c->b_at) ? index_factor(c->b_at, c->column + 1) * 4 : 0,
 	        rows = SWEPT_MOST;
-	if (c->b->of->source == SOURCE_CONSTANT || !has_caches(target) || c->warps || c->pool.d || c->pad_count
-	        || c->widened || step < n->columns * 4 || n->columns * 4 < FAR || c->panels == 1
+	if (c->b->of->source == SOURCE_CONSTANT || !has_caches(target) || c->block.warps || c->pool.d || c->pad_count
+	        || c->roles.widened || step < n->columns * 4 || n->columns * 4 < FAR || c->panels == 1
 	        || index_factor(c->b_at, c->column) != 1 || index_factor(c->out_at, c->column) != 1
 	        || c->root->type != DTYPE_F32 || c->result->type != DTYPE_F32 || !tile_waits(arena, target, c)
 	        || n->terms * step <= (c->row_blocks * n->outer > 1 ? near_bytes(target, NEAR_all) : PAGES_FOUND)
@@ -340,16 +339,16 @@ static int64_t k_block_rows(
 static void choose_transposed_store(const struct lowered *lowered, struct contraction *c)
 {
 	const struct target *target = lowered->target;
-	int64_t lanes = target->lanes, width = c->tile_vecs * lanes, bits = dtypes[c->result->type].bits,
+	int64_t lanes = target->lanes, width = c->tile.vecs * lanes, bits = dtypes[c->result->type].bits,
 	        most = near_bytes(
 	                       target, c->b_mode == B_GATHERED ? NEAR_transposed_store_packed : NEAR_transposed_store)
 	        * 8 / bits;
-	int64_t blocks = most / (width * c->tile_rows),
-	        least = ceil_div(lanes, c->tile_rows > 1 ? c->tile_rows - 1 : 1);
+	int64_t blocks = most / (width * c->tile.rows),
+	        least = ceil_div(lanes, c->tile.rows > 1 ? c->tile.rows - 1 : 1);
 	if (lanes < 4 || !has_caches(target) || c->split_panels || (c->result->type != DTYPE_F32 && bits > 16)
-	        || c->extents[c->column] < lanes || !find_span(c) || c->span < least || blocks < least)
+	        || c->extents[c->column] < lanes || !find_span(c) || c->staging.span < least || blocks < least)
 		return;
-	c->transposed_store = (blocks < c->span ? blocks : c->span) * c->tile_rows;
+	c->staging.transposed = (blocks < c->staging.span ? blocks : c->staging.span) * c->tile.rows;
 }
 
 /* Of the counts those that end a loop of the nest: over batches, rows, panels and the outermost terms. */
@@ -357,16 +356,16 @@ enum { TERMS_COUNTED = 8 }; /* so many are worth it */
 static void keep_counts(struct contraction *c)
 {
 	int row = contraction_row(c);
-	if (row >= 0 && ((c->split_panels && !c->warps) || (c->warps && c->rows > 1)))
+	if (row >= 0 && ((c->split_panels && !c->block.warps) || (c->block.warps && c->rows > 1)))
 		c->counts[row] = NULL;
 	if (c->panels == 1)
 		c->counts[c->column] = NULL;
 	FOR (t, c->terms)
-		if (t || c->k_block || c->warps || c->extents[c->column + 1] < TERMS_COUNTED)
+		if (t || c->k_block || c->block.warps || c->extents[c->column + 1] < TERMS_COUNTED)
 			c->counts[c->column + 1 + t] = NULL;
-	for (int r = 0; r + 1 < c->rows && c->warps; r++) /* a block has rows of all of them */
+	for (int r = 0; r + 1 < c->rows && c->block.warps; r++) /* a block has rows of all of them */
 		c->counts[c->batches + r] = NULL;
-	for (int r = 1; r < c->rows && c->transposed_store; r++) /* rows of a group lie side by side */
+	for (int r = 1; r < c->rows && c->staging.transposed; r++) /* rows of a group lie side by side */
 		c->counts[c->batches + r] = NULL;
 	if (c->pool.d)
 		memset(c->counts, 0, sizeof c->counts);
@@ -379,10 +378,10 @@ enum { PANELS_SHARED = 8 };
 static bool panels_are_shared(const struct target *target, const struct contraction *c, int64_t b_bytes, int64_t blocks)
 {
 	return c->b_mode == B_PACKED && c->group >= blocks && c->panels >= PANELS_SHARED && c->batches == 0
-	        && !c->packed_a_blocks && !c->transposed_store && !c->pool.d && !c->warps && has_caches(target)
+	        && !c->staging.a_blocks && !c->staging.transposed && !c->pool.d && !c->block.warps && has_caches(target)
 	        && !(contraction_row(c) >= 0 && c->counts[contraction_row(c)])
 	        && (b_bytes > near_bytes(target, NEAR_all) || (blocks < PANELS_SHARED && blocks % 4))
-	        && (double)b_bytes > c->a_block * (double)blocks;
+	        && (double)b_bytes > c->memory.a_block * (double)blocks;
 }
 
 /* A panel's part of a result that leaves L2 comes and goes piece by piece, a row apart: where b stays near, groups of
@@ -390,15 +389,15 @@ static bool panels_are_shared(const struct target *target, const struct contract
 static int64_t group_of_results(
         const struct target *target, struct contraction *c, int64_t b_bytes, int64_t row_bytes, int64_t blocks)
 {
-	int64_t most = near_bytes(target, NEAR_results) / (row_bytes * c->tile_rows);
-	if (c->panels == 1 || c->b_mode != B_PACKED || c->k_block || c->transposed_store || c->pool.d
+	int64_t most = near_bytes(target, NEAR_results) / (row_bytes * c->tile.rows);
+	if (c->panels == 1 || c->b_mode != B_PACKED || c->k_block || c->staging.transposed || c->pool.d
 	        || !has_caches(target) || index_factor(c->out_at, c->column) != 1
 	        || b_bytes > near_bytes(target, NEAR_again)
-	        || 2 * blocks * c->tile_rows * row_bytes <= near_bytes(target, NEAR_all))
+	        || 2 * blocks * c->tile.rows * row_bytes <= near_bytes(target, NEAR_all))
 		return c->group;
 	most = most < BLOCKS_ENOUGH ? BLOCKS_ENOUGH : most;
-	c->whole_rows = most < c->group;
-	return c->whole_rows ? ceil_div(blocks, ceil_div(blocks, most)) : c->group;
+	c->memory.whole_rows = most < c->group;
+	return c->memory.whole_rows ? ceil_div(blocks, ceil_div(blocks, most)) : c->group;
 }
 
 struct tiles_nest contraction_nest(const struct contraction *c)
@@ -477,7 +476,8 @@ static double nest_cycles(const struct target *target, const struct contraction 
 	       cycles = nests
 	        * tile_choose(
 	                target, target->registers, n.rows, n.columns, &steps, most_vecs(target, c, &n), &rows, &vecs);
-	return c->exchanged ? cycles : cycles * (steps.a_far ? 1.1 : 1) + 0.5 * nests * (double)(n.rows * n.columns);
+	return c->roles.exchanged ? cycles
+	                          : cycles * (steps.a_far ? 1.1 : 1) + 0.5 * nests * (double)(n.rows * n.columns);
 }
 
 /* Of a constant that is not packed all of it is kept, the weights of all phases for one of them: so much less time is
@@ -513,7 +513,7 @@ enum { STEPS = 4, FEW_ROWS = 2, QUADS_MOST = 4 };
 /* Of whole quads: as many as divide the term, and one where code is to be small.  A term whose end is none is unrolled. */
 static int quad_steps(const struct target *target, int64_t inner)
 {
-	int quads = target->small ? 1 : QUADS_MOST;
+	int quads = target->options.small ? 1 : QUADS_MOST;
 	if (inner % TOGETHER_QUAD)
 		return (int)inner;
 	while (inner / TOGETHER_QUAD % quads)
@@ -526,16 +526,18 @@ int contraction_steps(const struct contraction *c, const struct target *target, 
 	if (codes_in_tile(c))
 		return 32 / c->codes.bits;
 	if (product_is_matrix(c->product))
-		return product_is_of_groups(c->product) ? 1 : c->warps ? c->product->together : matrix_step(c);
-	if (c->ends_short || (target->small && c->root->type == DTYPE_F32))
+		return product_is_of_groups(c->product) ? 1 : c->block.warps ? c->product->together : matrix_step(c);
+	if (c->roles.ends_short || (target->options.small && c->root->type == DTYPE_F32))
 		return 1;
 	if (target->lanes == 1 && c->root->type != DTYPE_F32)
 		rows = FEW_ROWS; /* what a loop takes is much beside multiply-adds of dwords */
-	if (c->quads)
+	if (c->panel.quads)
 		return quad_steps(target, inner);
-	if (c->bytes && inner % STEPS)
+	if (c->panel.bytes && inner % STEPS)
 		return 2; /* that share a dword */
-	return inner <= STEPS ? (int)inner : (rows <= FEW_ROWS || c->next_lines) && inner % STEPS == 0 ? STEPS : 1;
+	return inner <= STEPS                                                      ? (int)inner
+	        : (rows <= FEW_ROWS || c->memory.next_lines) && inner % STEPS == 0 ? STEPS
+	                                                                           : 1;
 }
 
 /* What people read of it, and its template. */
@@ -544,13 +546,15 @@ static void say_tile(const struct lowered *lowered, struct kernel *kernel)
 	const struct contraction *c = kernel->detail;
 	const struct target *target = lowered->target;
 	kernel->blocks_of = c->split_panels
-	        ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
-	        : arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows * (c->warps ? c->warps : 1));
+	        ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile.vecs * target->lanes)
+	        : arena_printf(lowered->arena, "blocks of up to %d rows",
+	                c->tile.rows * (c->block.warps ? c->block.warps : 1));
 	if (c->pool.d)
 		kernel->blocks_of = "rows of the maximum";
-	kernel->tile = c->warps ? arena_printf(lowered->arena, "%d x %d x %d", c->warps * c->tile_rows,
-	                       c->tile_vecs * target->lanes, c->depth)
-	                        : arena_printf(lowered->arena, "%d x %d", c->tile_rows, c->tile_vecs * target->lanes);
+	kernel->tile = c->block.warps
+	        ? arena_printf(lowered->arena, "%d x %d x %d", c->block.warps * c->tile.rows,
+	                c->tile.vecs * target->lanes, c->block.depth)
+	        : arena_printf(lowered->arena, "%d x %d", c->tile.rows, c->tile.vecs * target->lanes);
 	kernel->lanes = (struct kernel_lanes){ target->lanes, c->product->sum, false };
 	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
 }
@@ -572,10 +576,10 @@ static void choose_variants(struct lowered *lowered, struct kernel *kernel, int6
 		kernel->variants[i] = kernel;
 		if (!block_resize(&other, c, sums))
 			continue;
-		c->row_blocks = ceil_div(rows, (int64_t)c->tile_rows * c->warps);
+		c->row_blocks = ceil_div(rows, (int64_t)c->tile.rows * c->block.warps);
 		variant->detail = c;
 		variant->variants = NULL;
-		variant->warps = c->warps;
+		variant->warps = c->block.warps;
 		variant->blocks = c->row_blocks;
 		say_tile(lowered, variant);
 		kernel->variants[i] = variant;
@@ -586,8 +590,8 @@ static void choose_variants(struct lowered *lowered, struct kernel *kernel, int6
 enum { CALL_VALUES = 2048 };
 static int rows_of_call(const struct target *target, const struct contraction *c)
 {
-	int most = CALL_VALUES / (c->tile_vecs * target->lanes);
-	return target->calls && !product_is_fma(c->product) && most > c->tile_rows ? most : c->tile_rows;
+	int most = CALL_VALUES / (c->tile.vecs * target->lanes);
+	return target->calls && !product_is_fma(c->product) && most > c->tile.rows ? most : c->tile.rows;
 }
 
 /* So many rows widen codes once, in front of them: measured, a tile that does takes a quarter longer (Zen 4) or nothing
@@ -615,36 +619,36 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	int sums = sums_most(lowered, kernel);
 	registers = registers - 2 > sums ? sums + 2 : registers; /* beside the sums a tile takes two at least */
 	struct steps steps = contraction_terms(target, c);
-	tile_choose(target, registers, rows, columns, &steps, most_vecs(target, c, &n), &c->tile_rows, &c->tile_vecs);
-	if (c->product->together == TOGETHER_QUAD && target->exact_lanes
+	tile_choose(target, registers, rows, columns, &steps, most_vecs(target, c, &n), &c->tile.rows, &c->tile.vecs);
+	if (c->product->together == TOGETHER_QUAD && target->exact.lanes
 	        && columns >= TOGETHER_QUAD) { /* eight sums in registers; four columns are stored at once */
-		c->tile_rows = rows > 1 ? 2 : 1;
-		c->tile_vecs = TOGETHER_QUAD;
+		c->tile.rows = rows > 1 ? 2 : 1;
+		c->tile.vecs = TOGETHER_QUAD;
 	}
 	matrix_tile(target, c, rows, columns);
-	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
-	fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
-	c->tile_rows = rows_of_call(target, c);
+	spread(target, rows, columns, (double)batches * (double)outer, &c->tile.rows, &c->tile.vecs);
+	fit_scratch(target, c, (double)terms, &c->tile.rows, &c->tile.vecs);
+	c->tile.rows = rows_of_call(target, c);
 	int64_t vecs = ceil_div(columns, target->lanes);
 	if (block_choose(target, c, sums)) {
 		rows *= outer;
 		outer = 1;
 	}
-	kernel->warps = c->warps;
-	c->row_blocks = ceil_div(rows, c->tile_rows * (c->warps ? c->warps : 1));
-	c->panels = ceil_div(vecs, c->tile_vecs);
-	c->tile_rows = c->warps ? c->tile_rows : (int)ceil_div(rows, c->row_blocks);
-	c->tile_vecs = (int)ceil_div(vecs, c->panels);
+	kernel->warps = c->block.warps;
+	c->row_blocks = ceil_div(rows, c->tile.rows * (c->block.warps ? c->block.warps : 1));
+	c->panels = ceil_div(vecs, c->tile.vecs);
+	c->tile.rows = c->block.warps ? c->tile.rows : (int)ceil_div(rows, c->row_blocks);
+	c->tile.vecs = (int)ceil_div(vecs, c->panels);
 	pool_by_panel(lowered, c, columns);
 	/* Rows run in groups whose part of a stays in L2 while all panels pass; with one panel nothing comes back. */
 	double a_bytes = (double)scheduled(c->a->of)->bytes / (double)batches / (double)(outer * c->row_blocks),
-	       tile_bytes = (double)c->tile_rows * (double)terms * bytes;
+	       tile_bytes = (double)c->tile.rows * (double)terms * bytes;
 	a_bytes = tile_bytes < a_bytes ? tile_bytes : a_bytes; /* strides skip part of a */
 	int64_t blocks = outer * c->row_blocks;
-	c->a_block = a_bytes;
+	c->memory.a_block = a_bytes;
 	int64_t k_blocked = k_block_rows(lowered->arena, target, c, &n);
-	c->split_panels = (blocks < 2 || (c->exchanged && c->panels > 1) || k_blocked) && !c->pool.d
-	        && !c->warps; /* exchanged: each panel of b is packed once */
+	c->split_panels = (blocks < 2 || (c->roles.exchanged && c->panels > 1) || k_blocked) && !c->pool.d
+	        && !c->block.warps; /* exchanged: each panel of b is packed once */
 	c->b_mode = c->codes.apart                                ? B_GATHERED
 	        : c->b->of->source == SOURCE_CONSTANT             ? B_PACKED
 	        : !k_blocked && gathers(target, c, terms, blocks) ? B_GATHERED
@@ -652,7 +656,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	choose_transposed_store(lowered, c);
 	c->k_block = k_blocked ? k_blocked : k_block_of(lowered->arena, target, c, terms, blocks, a_bytes);
 	if (c->b_mode == B_GATHERED && !(target->calls && index_factor(c->b_at, c->column) != 1)
-	        && terms * c->tile_vecs * target->lanes * bytes
+	        && terms * c->tile.vecs * target->lanes * bytes
 	                > STACK_FLOATS * 4) { /* no stack holds that, but a caller's: lanes read b where it is */
 		c->b_mode = B_DIRECT;
 		c->k_block = 0;
@@ -663,8 +667,8 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	        : groups < 1                          ? 1
 	                                              : ceil_div(blocks, ceil_div(blocks, groups));
 	c->group = group_of_results(target, c, columns * terms * bytes, columns * bytes, blocks);
-	if (c->transposed_store && c->group > c->transposed_store / c->tile_rows)
-		c->group = c->transposed_store / c->tile_rows;
+	if (c->staging.transposed && c->group > c->staging.transposed / c->tile.rows)
+		c->group = c->staging.transposed / c->tile.rows;
 	packed_a_choose(target, c);
 	c->split_panels |= panels_are_shared(target, c, batches * columns * terms * bytes, blocks);
 	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : blocks;
@@ -700,25 +704,25 @@ void contraction_parameters(struct lowered *lowered, struct kernel *kernel)
 	const struct contraction *c = kernel->detail;
 	kernel_add_reads(lowered, kernel, c->a);
 	struct widening widening = { lowered, kernel, c->b->of };
-	if (c->widened && !c->codes.bits)
-		expr_loads(c->widened, add_widening, &widening);
-	if (c->packed)
-		kernel_add_param(lowered->arena, kernel, c->packed, false);
+	if (c->roles.widened && !c->codes.bits)
+		expr_loads(c->roles.widened, add_widening, &widening);
+	if (c->panel.packed)
+		kernel_add_param(lowered->arena, kernel, c->panel.packed, false);
 	else
 		kernel_add_reads(lowered, kernel, c->b);
-	kernel_add_reads(lowered, kernel, c->start);
-	kernel_add_reads(lowered, kernel, c->value);
+	kernel_add_reads(lowered, kernel, c->arranged.start);
+	kernel_add_reads(lowered, kernel, c->arranged.value);
 	contraction_add_counts(lowered, kernel);
 	kernel_add_param(lowered->arena, kernel, contraction_output(c), true);
 }
 
 bool tiles_forced(const struct lowered *lowered)
 {
-	FOR_ALL (k, lowered->kernels) {
-		const struct kernel *kernel = lowered->kernels.at[k];
+	FOR_EACH (const struct kernel *kernel, lowered->kernels) {
 		const struct lowered *inside = kernel_inside(kernel);
 		if (inside ? tiles_forced(inside)
-		           : kernel->shape == SHAPE_CONTRACTION && ((const struct contraction *)kernel->detail)->forced)
+		           : kernel->shape == SHAPE_CONTRACTION
+		                        && ((const struct contraction *)kernel->detail)->tile.forced)
 			return true;
 	}
 	return false;
@@ -728,7 +732,8 @@ int64_t contraction_tiles(const struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
 	int64_t tiles = c->row_blocks * c->panels;
-	int around = c->batches + (c->rows && !c->warps ? c->rows - 1 : 0); /* batches, and rows around the innermost */
+	int around = c->batches
+	        + (c->rows && !c->block.warps ? c->rows - 1 : 0); /* batches, and rows around the innermost */
 	FOR (v, around)
 		tiles *= c->extents[v];
 	return tiles;

@@ -94,8 +94,7 @@ static void view_kernel(struct lowered *lowered, struct kernel *kernel)
 	}
 	if (!any)
 		return;
-	FOR_ALL (m, kernel->members) {
-		struct definition *d = kernel->members.at[m];
+	FOR_EACH (struct definition *d, kernel->members) {
 		const struct expr *body = d->body;
 		definition_map(d, through, &v);
 		d->body = c && d == c->root ? body : d->body;

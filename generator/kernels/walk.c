@@ -16,12 +16,12 @@ void walk_choose(struct lowered *lowered, struct kernel *kernel)
 	struct walk_blocks *walking = arena_new(lowered->arena, struct walk_blocks);
 	walking->rows = rows > WALK_ROWS ? rows / WALK_ROWS * WALK_ROWS : WALK_ROWS;
 	walking->per = threads ? 1 : WALK_ROWS;
-	walking->blocks_of_row = threads ? (d->extents[1] + target->lanes - 1) / target->lanes : 1;
+	walking->blocks_of_row = threads ? ceil_div(d->extents[1], target->lanes) : 1;
 	kernel->detail = walking;
-	kernel->blocks = (d->extents[0] + walking->per - 1) / walking->per * walking->blocks_of_row;
+	kernel->blocks = ceil_div(d->extents[0], walking->per) * walking->blocks_of_row;
 	kernel->blocks_of = "rows";
-	kernel->tile = threads  ? "a tree of each thread"
-	        : target->small ? "one row"
-	                        : arena_printf(lowered->arena, "%d rows", WALK_ROWS);
+	kernel->tile = threads          ? "a tree of each thread"
+	        : target->options.small ? "one row"
+	                                : arena_printf(lowered->arena, "%d rows", WALK_ROWS);
 	kernel->template_name = arena_printf(lowered->arena, "%s/walk.jinja", target->family);
 }

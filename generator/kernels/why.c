@@ -28,7 +28,7 @@ static double next_best(const struct target *target, const struct contraction *c
 	struct steps steps = contraction_terms(target, c);
 	for (int v = 1; v <= VECS_MOST; v++)
 		for (int r = 14; r >= 1; r--)
-			if (v != c->tile_vecs
+			if (v != c->tile.vecs
 			        && tile_fits(
 			                target->registers / product_registers(c->product) - c->product->temporaries,
 			                n->rows, vecs, r, v)) {
@@ -46,10 +46,10 @@ static void print_tile(const struct target *target, const struct contraction *c,
 {
 	struct tiles_nest n = contraction_nest(c);
 	int rows = 0, width = 0, lanes = target->lanes;
-	int64_t vecs = (n.columns + lanes - 1) / lanes;
+	int64_t vecs = ceil_div(n.columns, lanes);
 	struct steps steps = contraction_terms(target, c);
-	struct reckoned step = tile_step(target, c->tile_rows, c->tile_vecs, &steps);
-	double cycles = tile_cost(target, n.rows, vecs, c->tile_rows, c->tile_vecs, &steps),
+	struct reckoned step = tile_step(target, c->tile.rows, c->tile.vecs, &steps);
+	double cycles = tile_cost(target, n.rows, vecs, c->tile.rows, c->tile.vecs, &steps),
 	       other = next_best(target, c, &n, vecs, &rows, &width);
 	if (product_is_matrix(c->product)) {
 		text_printf(out,
@@ -60,7 +60,7 @@ static void print_tile(const struct target *target, const struct contraction *c,
 	text_printf(out,
 	        "    why       a step of k takes %.1f cycles, by %s: %d x %d sums in vectors, %d multiply-adds a "
 	        "cycle, %d bytes of loads; all tiles together %.0f",
-	        step.cycles, step.bound, c->tile_rows, c->tile_vecs, target->fma_pipes, target->load_bytes,
+	        step.cycles, step.bound, c->tile.rows, c->tile.vecs, target->units.pipes, target->units.load,
 	        cycles * (double)(n.batches * n.outer));
 	if (other > 0)
 		text_printf(out, "; %d x %d would take %.2f of that", rows, width * lanes, other / cycles);
@@ -71,7 +71,7 @@ static void print_scatter(const struct target *target, const struct contraction 
 {
 	struct tiles_nest n = contraction_nest(c);
 	double part = c->k_block ? (double)c->k_block / (double)c->extents[c->column + 1] : 1,
-	       panel = (double)n.terms * c->tile_vecs * target->lanes * product_bytes(c->product);
+	       panel = (double)n.terms * c->tile.vecs * target->lanes * product_bytes(c->product);
 	text_adds(out, "              ");
 	print_near(target, NEAR_panel_l1, panel * part, out);
 	text_adds(out, "\n              ");
@@ -88,9 +88,9 @@ static void print_scatter(const struct target *target, const struct contraction 
 		        (int64_t)((double)n.terms * part), n.terms);
 	if (c->panels > 1 && !contraction_k_blocked(c)) {
 		text_adds(out, "\n              ");
-		print_near(target, near_of_group(c), (double)c->group * c->a_block * part, out);
+		print_near(target, near_of_group(c), (double)c->group * c->memory.a_block * part, out);
 		text_printf(out, ", %" PRId64 " of %" PRId64 " blocks%s", c->group, c->row_blocks * n.outer,
-		        c->copied && !c->a_rows ? ", copied so that they lie side by side" : "");
+		        c->staging.copied && !c->staging.a_rows ? ", copied so that they lie side by side" : "");
 	}
 	if (packs_rows_of_a(c)) {
 		struct stage stage;
@@ -99,40 +99,41 @@ static void print_scatter(const struct target *target, const struct contraction 
 		print_near(target, NEAR_packed_a_all, 4. * (double)stage.floats, out);
 		text_adds(out, ": a row, copied whole");
 	}
-	if (c->whole_rows) {
+	if (c->memory.whole_rows) {
 		text_adds(out, "\n              ");
 		print_near(target, NEAR_results,
-		        (double)(c->group * c->tile_rows * n.columns * product_bytes(c->product)), out);
+		        (double)(c->group * c->tile.rows * n.columns * product_bytes(c->product)), out);
 	}
 	if (c->taps)
 		text_adds(out, "\n              taps that lie in the pads are left out");
-	if (c->next_lines)
+	if (c->memory.next_lines)
 		text_printf(out,
 		        "\n              the next part of b is fetched meanwhile, %d line%s a turn of %d steps: "
 		        "weights leave L2",
-		        c->next_lines, c->next_lines == 1 ? "" : "s", contraction_steps(c, target, c->tile_rows));
+		        c->memory.next_lines, c->memory.next_lines == 1 ? "" : "s",
+		        contraction_steps(c, target, c->tile.rows));
 	text_addc(out, '\n');
 }
 
 void winograd_why(const struct target *target, const struct contraction *c, struct text *out)
 {
 	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], points = (m + 2) * (m + 2), lanes = target->lanes;
-	int64_t tiles = ((c->root->extents[2] + m - 1) / m) * ((c->root->extents[3] + m - 1) / m),
-	        each = (tiles + c->group - 1) / c->group;
+	int64_t tiles = ceil_div(c->root->extents[2], m) * ceil_div(c->root->extents[3], m),
+	        each = ceil_div(tiles, c->group);
 	struct reckoned step = tile_step(
-	        target, c->tile_rows, c->tile_vecs, &(struct steps){ .terms = ci, .floats = true, .registers = 1 });
-	if (c->warps)
+	        target, c->tile.rows, c->tile.vecs, &(struct steps){ .terms = ci, .floats = true, .registers = 1 });
+	if (c->block.warps)
 		return;
 	text_printf(out, "    why       a step of k takes %.1f cycles, by %s; ", step.cycles, step.bound);
-	print_near(target, c->prefetch ? NEAR_tiles_far : NEAR_tiles,
-	        4. * (double)points * (double)(((ci + lanes - 1) / lanes + c->tile_vecs) * lanes * each), out);
+	print_near(target, c->winograd.prefetch ? NEAR_tiles_far : NEAR_tiles,
+	        4. * (double)points * (double)((ceil_div(ci, lanes) + c->tile.vecs) * lanes * each), out);
 	text_printf(out, ", %" PRId64 " of %" PRId64 " tiles\n              ", each, tiles);
-	if (c->packed)
-		print_near(target, NEAR_all, (double)scheduled(c->packed)->bytes, out);
+	if (c->panel.packed)
+		print_near(target, NEAR_all, (double)scheduled(c->panel.packed)->bytes, out);
 	else
 		print_near(target, NEAR_filters,
-		        4. * (double)(points * ((c->rewrite->w->extents[0] + lanes - 1) / lanes * lanes) * ci), out);
-	if (!c->packed && !c->kept)
+		        4. * (double)(points * (ceil_div(c->rewrite->w->extents[0], lanes) * lanes) * ci), out);
+	if (!c->panel.packed && !c->winograd.kept)
 		text_printf(out, "; so %" PRId64 " of %" PRId64 " channels of a panel at a time", c->k_block, ci);
 	text_addc(out, '\n');
 }
@@ -146,30 +147,30 @@ static void print_choices(const struct target *target, const struct contraction 
 	FOR (i, count)
 		text_printf(out, "%dx%dx%d: %.0f, ", all[i].tile.rows, all[i].tile.columns, all[i].tile.terms,
 		        all[i].cycles);
-	text_printf(out, "warps: %.0f\n", c->apart);
+	text_printf(out, "warps: %.0f\n", c->block.apart);
 }
 
 void contraction_why(const struct target *target, const struct contraction *c, struct text *out)
 {
-	if (c->apart && c->warps)
+	if (c->block.apart && c->block.warps)
 		text_printf(out,
 		        "    why       %.0f cycles of a multiprocessor by blocks, bound by %s; by warps alone %.0f "
 		        "(%s)\n",
-		        c->reckoned.cycles, c->reckoned.bound, c->apart, target->gpu->example);
-	else if (c->apart && c->forced)
+		        c->block.reckoned.cycles, c->block.reckoned.bound, c->block.apart, target->gpu->example);
+	else if (c->block.apart && c->tile.forced)
 		text_printf(out,
 		        "    why       %.0f cycles of a multiprocessor by warps alone, which --tile says (%s)\n",
-		        c->apart, target->gpu->example);
-	else if (c->apart)
+		        c->block.apart, target->gpu->example);
+	else if (c->block.apart)
 		text_printf(out,
 		        "    why       %.0f cycles of a multiprocessor by warps alone; no block takes less than three "
 		        "quarters of it (%s)\n",
-		        c->apart, target->gpu->example);
-	else if (!target->hides_latency && !target->small) {
+		        c->block.apart, target->gpu->example);
+	else if (!target->hides_latency && !target->options.small) {
 		print_tile(target, c, out);
 		if (target->lanes > 1)
 			print_scatter(target, c, out);
 	}
-	if (c->apart)
+	if (c->block.apart)
 		print_choices(target, c, out);
 }

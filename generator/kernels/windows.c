@@ -294,7 +294,7 @@ static struct definition *with_pads(
 			return NULL;
 		at[v] = var_of(ws, v, extents[v]);
 		if (v + 1 < rank && v + 1 == x->rank) {
-			extents[v + 1] = (extents[v] + phases - 1) / phases;
+			extents[v + 1] = ceil_div(extents[v], phases);
 			extents[v] = phases;
 			at[v] = index_add(ws->arena, var_of(ws, v, phases),
 			        index_scale(ws->arena, var_of(ws, v + 1, extents[v + 1]), phases));
@@ -641,7 +641,7 @@ static struct stood run_pass(struct windows *ws, const struct window *w, const s
 /* `taps` of which each stands for `of` neighbours: how many, how far apart, make a window of so many; 0: none. */
 static int64_t steps_of(int64_t window, int64_t of, int64_t *apart)
 {
-	int64_t rest = window - of, steps = (rest + of - 1) / of;
+	int64_t rest = window - of, steps = ceil_div(rest, of);
 	while (rest > 0 && rest % steps)
 		steps++;
 	*apart = rest > 0 ? rest / steps : 0;
@@ -868,14 +868,14 @@ void separate_windows(struct program *program, const struct target *target)
 		[AXIS_BY_AXIS] = are_shared,
 		[IN_PATCHES] = share_nothing };
 	struct windows ws = { program, program->arena, { 0 }, target->lanes };
-	if (target->lanes_are_threads || target->log || (target->small && !target->short_stack))
+	if (target->lanes_are_threads || target->options.log || (target->options.small && !target->short_stack))
 		return;
 	size_t count = program->all.count;
 	FOR (i, count) {
 		struct window w;
 		if (!match(program->all.at[i], &w))
 			continue;
-		w.way = target->small              ? AS_IT_IS
+		w.way = target->options.small      ? AS_IT_IS
 		        : reads_patches(&ws, &w)   ? IN_PATCHES
 		        : has_few_columns(&ws, &w) ? way_of(&ws, &w)
 		                                   : AS_IT_IS;

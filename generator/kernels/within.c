@@ -36,8 +36,7 @@ static const struct expr *through(void *user, const struct expr *expr)
 void read_in_place(struct program *program, const struct target *target, const bool *copied)
 {
 	bool any = false;
-	FOR_ALL (i, program->all) {
-		struct definition *d = program->all.at[i];
+	FOR_EACH (struct definition *d, program->all) {
 		size_t input = 0;
 		while (d->spreads && program->inputs.at[input] != d->spreads)
 			input++;
@@ -57,7 +56,7 @@ static bool contraction_keeps_within(const struct contraction *c, const struct d
 {
 	bool ends = contraction_is_counted(c) && contraction_counts_outer(c) && !c->pool.d;
 	FOR (v, MAX_VARS)
-		ends &= !c->counts[v] || (counts_input(c->counts[v], input) && c->each[v] == 1);
+		ends &= !c->counts[v] || (counts_input(c->counts[v], input) && c->arranged.each[v] == 1);
 	return ends;
 }
 

@@ -62,8 +62,7 @@ static void ask(void *user, const struct expr *load)
 static struct asking loads_of(const struct lowered *lowered, const struct kernel *kernel)
 {
 	struct asking asking = { kernel, 0, arena_new_array(lowered->arena, double, kernel->params.count + 1) };
-	FOR_ALL (m, kernel->members) {
-		const struct definition *d = kernel->members.at[m];
+	FOR_EACH (const struct definition *d, kernel->members) {
 		asking.rounds = definition_work(d);
 		definition_loads(d, ask, &asking);
 		asking.rounds = (double)definition_elements(d) - asking.rounds; /* sums start once for all terms */
@@ -91,8 +90,8 @@ const double *kernel_traffic(const struct lowered *lowered, const struct kernel 
 	FOR_ALL (p, kernel->params) {
 		const struct param *param = &kernel->params.at[p];
 		double all = (double)scheduled(param->of)->bytes;
-		if (product && product->a->of == param->of && product->tile_vecs)
-			asking.bytes[p] /= product->tile_vecs * lowered->target->lanes;
+		if (product && product->a->of == param->of && product->tile.vecs)
+			asking.bytes[p] /= product->tile.vecs * lowered->target->lanes;
 		asking.bytes[p] = asking.bytes[p] < all ? all : asking.bytes[p];
 	}
 	return asking.bytes;

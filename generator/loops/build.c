@@ -7,7 +7,7 @@
 enum { BLOCK_WORK = 2048 }; /* elements or terms below which a block is not worth a thread */
 static int64_t block_work(const struct loops *loops)
 {
-	return loops->target->block_work ? loops->target->block_work : BLOCK_WORK;
+	return loops->target->share.work ? loops->target->share.work : BLOCK_WORK;
 }
 
 /* No block is worth a thread: the JIT's kernels, which one runs. */
@@ -168,7 +168,7 @@ static int inside_of(
 	int64_t blocks = 1;
 	for (int n = outer_count(loops, d, work, order, count, inside) - 1; n >= 0; n--)
 		blocks *= d->extents[order[n]];
-	return inside > 1 && loops->target->lanes_are_threads && blocks < loops->target->tiles_least ? 1 : inside;
+	return inside > 1 && loops->target->lanes_are_threads && blocks < loops->target->share.tiles ? 1 : inside;
 }
 
 static double work_of(const struct definition *d)
@@ -182,8 +182,7 @@ static int64_t rows_together(const struct building *b, int64_t rows)
 {
 	const struct target *target = b->loops->target;
 	int64_t most = 1, largest = 1;
-	FOR_ALL (i, b->kernel->members) {
-		const struct definition *d = b->kernel->members.at[i];
+	FOR_EACH (const struct definition *d, b->kernel->members) {
 		if (terms_are_narrowed(b, d))
 			return 1;
 		int64_t size = local_size(d, b->outer);
@@ -280,7 +279,7 @@ static int64_t lanes_share(const struct building *b, const struct definition *d,
 		blocks *= d->extents[order[n]];
 	while (share < d->extents[order[taken]]
 	        && (d->extents[order[taken]] % share
-	                || blocks * d->extents[order[taken]] / share > target->tiles_least))
+	                || blocks * d->extents[order[taken]] / share > target->share.tiles))
 		share += target->lanes;
 	return share < d->extents[order[taken]] ? share : 0;
 }
@@ -293,7 +292,7 @@ static int64_t rounds_share(const struct building *b, int64_t extent, int64_t ar
 {
 	const struct target *target = b->loops->target;
 	double least = (double)block_work(b->loops);
-	if (target->small || target->lanes == 1 || target->calls || work * (double)around < FORK_BLOCKS * least)
+	if (target->options.small || target->lanes == 1 || target->calls || work * (double)around < FORK_BLOCKS * least)
 		return 0;
 	int64_t any = (int64_t)target->lanes * ANY_TILE_VECS, tile = (int64_t)target->lanes * TILE_VECS,
 	        wanted = work * (double)around < 4 * FORK_BLOCKS * least ? BLOCKS_WANTED / 2 : BLOCKS_WANTED;
@@ -332,8 +331,7 @@ static struct loops *build_members(struct building *b, bool named)
 	double work = 0;
 	bool own = false;
 	building_cells(b);
-	FOR_ALL (i, kernel->members) {
-		const struct definition *d = kernel->members.at[i];
+	FOR_EACH (const struct definition *d, kernel->members) {
 		work += work_of(d);
 		own |= local_size(d, kernel->outer) > 1;
 		if (d->reduce != REDUCE_NONE)
@@ -354,8 +352,7 @@ static struct loops *build_members(struct building *b, bool named)
 	                          : outer_loops(b, last, order, taken, together, named, with);
 	for (int n = taken; n < count; n++)
 		out = building_map(b, last, order[n], with, out);
-	FOR_ALL (i, kernel->members) {
-		struct definition *d = kernel->members.at[i];
+	FOR_EACH (struct definition *d, kernel->members) {
 		const struct index *at[MAX_VARS] = { 0 };
 		memcpy(at, with, (size_t)kernel->outer * sizeof *at);
 		FOR_ALL (c, loops->owners)
@@ -484,8 +481,9 @@ static bool rows_are_lanes(struct building *b, const struct definition *d, int64
 {
 	const struct target *target = b->loops->target;
 	struct rowing r = { b, d, 0, true };
-	if (target->lanes < 4 || target->small || d->type != DTYPE_F32 || rows % target->lanes || d->reduced != 1
-	        || d->reduced_extents[0] < target->lanes || !scatter_covers(b->loops->arena, d, NULL))
+	if (target->lanes < 4 || target->options.small || d->type != DTYPE_F32 || rows % target->lanes
+	        || d->reduced != 1 || d->reduced_extents[0] < target->lanes
+	        || !scatter_covers(b->loops->arena, d, NULL))
 		return false;
 	FOR (v, d->rank)
 		r.along &= !d->place[v] || d->extents[v] == 1
@@ -504,10 +502,10 @@ static int64_t places_kept(const struct loops *loops, const struct definition *d
 		blocks *= d->extents[own[n]];
 	while (at < count && !d->place[order[at]])
 		at++;
-	if (!loops->target->lanes_are_threads || d->running || at == count || 2 * blocks > loops->target->tiles_least)
+	if (!loops->target->lanes_are_threads || d->running || at == count || 2 * blocks > loops->target->share.tiles)
 		return 0;
 	int64_t extent = d->extents[order[at]];
-	while (extent % share || blocks * extent / share > loops->target->tiles_least)
+	while (extent % share || blocks * extent / share > loops->target->share.tiles)
 		share++;
 	*of = share < extent ? order[at] : *of;
 	return share < extent ? share : 0;
@@ -564,9 +562,9 @@ static struct loops *build_places(struct building *b, bool named)
 		work /= (double)d->extents[own[n]];
 	int64_t last = rows ? d->extents[own[free - 1]] : 1, together = 1;
 	if (rows && taken >= free - 1)
-		together = rows_are_lanes(b, d, last) ? loops->target->lanes
-		        : loops->target->small        ? 1
-		                                      : divisor_below(last, FUSED_TOGETHER);
+		together = rows_are_lanes(b, d, last)  ? loops->target->lanes
+		        : loops->target->options.small ? 1
+		                                       : divisor_below(last, FUSED_TOGETHER);
 	if (rows && taken == free - 1
 	        && (taken < ends || work / (double)last * (double)together >= (double)block_work(loops)))
 		taken++;
@@ -631,7 +629,7 @@ static struct loops *build_flat(struct building *b)
 	/* rows of a number that a call says: blocks are whole ones, or parts of one, so that they end there */
 	int64_t unit = kernel_counted(b->kernel) >= 0 && elements / extents[0] >= COUNTED_LEAST ? elements / extents[0]
 	                                                                                        : elements,
-	        chunk = unit > most ? chunk_of(unit, most) : unit, blocks = (elements + chunk - 1) / chunk,
+	        chunk = unit > most ? chunk_of(unit, most) : unit, blocks = ceil_div(elements, chunk),
 	        whole_blocks = elements / chunk;
 	struct stmt *loop = block_loop(loops, blocks);
 	if (count)

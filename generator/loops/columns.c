@@ -124,7 +124,7 @@ static bool are_columns(const struct building *b)
 	const struct kernel *kernel = b->kernel;
 	const struct definition *d = kernel->members.at[0];
 	bool are = d->reduce != REDUCE_NONE && d->order == ORDER_LANES && dtypes[d->type].class == CLASS_FLOAT
-	        && !definition_scatters(d) && definition_terms(d) >= SUMS && !b->loops->target->block_warps
+	        && !definition_scatters(d) && definition_terms(d) >= SUMS && !b->loops->target->share.warps
 	        && kernel_counted(kernel) < 0;
 	for (size_t m = 0; m < kernel->members.count && kernel->members.count > 1; m++) {
 		const struct definition *member = kernel->members.at[m];
@@ -149,7 +149,7 @@ bool loops_columns(struct building *b)
 		return false;
 	building_cells(b);
 	FOR (n, count)
-		extents[n] = order[n] == c.unit ? (d->extents[c.unit] + COLUMNS - 1) / COLUMNS : d->extents[order[n]];
+		extents[n] = order[n] == c.unit ? ceil_div(d->extents[c.unit], COLUMNS) : d->extents[order[n]];
 	building_blocks(loops, order, count, extents, WARPS, "32 columns", with);
 	with[c.unit] = index_scale(loops->arena, with[c.unit], COLUMNS);
 	define_columns(&c, with);

@@ -76,8 +76,7 @@ struct loops *loops_copy(const struct loops *loops, struct arena *arena)
 	memset(&made->vars, 0, sizeof made->vars);
 	memset(&made->cells, 0, sizeof made->cells);
 	memset(&made->owners, 0, sizeof made->owners);
-	FOR_ALL (v, loops->vars) {
-		struct variable var = loops->vars.at[v];
+	FOR_EACH (struct variable var, loops->vars) {
 		var.name = arena_copy(arena, var.name, strlen(var.name));
 		push(arena, &made->vars, var);
 	}

@@ -46,8 +46,7 @@ void building_cells(struct building *b)
 {
 	const struct kernel *kernel = b->kernel;
 	struct loops *loops = b->loops;
-	FOR_ALL (i, kernel->params) {
-		const struct param *param = &kernel->params.at[i];
+	FOR_EACH_AT (const struct param *param, kernel->params) {
 		struct cell *cell =
 		        cell_new(loops, CELL_BUFFER, param->name, param->of->type, definition_elements(param->of));
 		cell->written = param->written;
@@ -55,8 +54,7 @@ void building_cells(struct building *b)
 		loops->owners.at[cell->of.number] = param->of;
 		cell->of.exact = param->of->exact;
 	}
-	FOR_ALL (i, kernel->members) {
-		struct definition *d = kernel->members.at[i];
+	FOR_EACH (struct definition *d, kernel->members) {
 		if (scheduled(d)->mode != MODE_LOCAL || scheduled(d)->lies_in)
 			continue;
 		int64_t size = local_size(d, b->outer);
@@ -506,7 +504,7 @@ static bool places_of_number(struct building *b, const struct definition *d, con
 	if (!n.atom || !n.alone || parts < 2)
 		return false;
 	/* From 0 on, by whole rounds of all places, so that quotients and remainders stay what they are. */
-	int64_t all = definition_elements(d), low = n.atom->low < 0 ? (-n.atom->low + all - 1) / all * all : 0,
+	int64_t all = definition_elements(d), low = n.atom->low < 0 ? ceil_div(-n.atom->low, all) * all : 0,
 	        extent = n.atom->high + low + 1, below, above;
 	const struct index *number = index_plus(arena, index_of_atom(arena, *n.atom, 1), low);
 	n.with = index_plus(arena, index_var(arena, index_new(b->loops, "p", extent, number, out), extent), -low);

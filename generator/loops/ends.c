@@ -24,8 +24,7 @@ static void end_at(struct ending *e, const struct definition *count, int64_t by)
 /* Whose elements they are: another member's that lie there end where they do. */
 static bool ends_alike(const struct loops *loops, const struct definition *d)
 {
-	FOR_ALL (m, loops->kernel->members) {
-		const struct definition *member = loops->kernel->members.at[m];
+	FOR_EACH (const struct definition *member, loops->kernel->members) {
 		for (int v = 0; v < d->rank && scheduled(member)->lies_in == d; v++)
 			if (member->rank != d->rank || member->counts[v] != d->counts[v]
 			        || member->extents[v] != d->extents[v])
@@ -197,8 +196,7 @@ static enum visit see(void *user, struct stmt *stmt)
 /* As many as there can be: of a dim that is stored, or of a mask. */
 static int64_t bound_of(const struct loops *loops, const struct definition *count)
 {
-	FOR_ALL (i, loops->owners) {
-		const struct definition *owner = loops->owners.at[i];
+	FOR_EACH (const struct definition *owner, loops->owners) {
 		if (owner && owner->masks == count)
 			return owner->extents[0];
 		for (int v = 0; owner && v < owner->rank; v++)

@@ -80,8 +80,7 @@ static struct stmt *fused(struct loops *loops, const struct stmt *first, const s
 	copying_init(&copying, loops, false);
 	copying_put(&copying, first->var, index_var(loops->arena, second->var, second->extent));
 	copy_block(&copying, &first->body, &before);
-	FOR_ALL (i, before) {
-		const struct stmt *store = before.at[i];
+	FOR_EACH (const struct stmt *store, before) {
 		if (store->kind != STMT_STORE)
 			continue;
 		struct loading l = { .cell = store->cell, .at = store->at };
@@ -94,8 +93,7 @@ static struct stmt *fused(struct loops *loops, const struct stmt *first, const s
 		if (second->body.at[i]->kind == STMT_STORE && cell_is_loaded(&before, second->body.at[i]->cell))
 			return NULL;
 	struct block body = { 0 }, after = second->body;
-	FOR_ALL (i, before) {
-		struct stmt *store = before.at[i];
+	FOR_EACH (struct stmt *store, before) {
 		if (store->kind == STMT_STORE && cell_is_loaded(&after, store->cell)) {
 			struct stmt *let = stmt_new(loops, STMT_SET);
 			struct block taken = { 0 };

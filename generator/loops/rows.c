@@ -44,11 +44,11 @@ static struct chunks chunks_of(const struct row *r, const struct definition *d)
 				c.count = fewer;
 				break;
 			}
-		lane = (lane + c.count - 1) / c.count;
+		lane = ceil_div(lane, c.count);
 	}
-	c.rounds = (lane + most - 1) / most;
+	c.rounds = ceil_div(lane, most);
 	if (is_extremum(d)) {
-		c.at_once = (lane + c.rounds - 1) / c.rounds;
+		c.at_once = ceil_div(lane, c.rounds);
 		c.ragged = c.count * c.rounds * c.at_once * SUMS != terms;
 		return c;
 	}
@@ -235,7 +235,7 @@ bool loops_rows(struct building *b)
 	struct row r = { .b = b, .axes = kernel->members.count == 1 ? last->rank : kernel->outer };
 	int64_t extents[MAX_RANK], shared = 1, bytes = 0;
 	int order[MAX_RANK], count = order_by_stride(last, 0, r.axes, order);
-	bool fit = !b->loops->target->block_warps && kernel_counted(kernel) < 0, sums = false;
+	bool fit = !b->loops->target->share.warps && kernel_counted(kernel) < 0, sums = false;
 	for (size_t m = 0; m < kernel->members.count && fit; m++) {
 		fit = fits(&r, kernel->members.at[m], &shared, &bytes);
 		sums |= kernel->members.at[m]->reduce != REDUCE_NONE;

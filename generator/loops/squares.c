@@ -119,7 +119,7 @@ bool loops_squares(struct building *b, int across, const int *order, int count)
 	struct squares s = { .b = b, .d = d, .unit = order[count - 1], .across = across, .fits = true };
 	int64_t extents[MAX_RANK], blocks = 1;
 	const struct index *at[MAX_RANK], *with[MAX_VARS] = { 0 };
-	if (loops->target->block_warps || kernel_counted(b->kernel) >= 0 || d->extents[across] < SIDE / 2
+	if (loops->target->share.warps || kernel_counted(b->kernel) >= 0 || d->extents[across] < SIDE / 2
 	        || d->extents[s.unit] < SIDE / 2)
 		return false;
 	expr_loads(d->body, see_crossing, &s);

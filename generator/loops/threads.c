@@ -38,7 +38,7 @@ bool loops_by_threads(const struct target *target, const struct kernel *kernel)
 {
 	size_t last = kernel->members.count - 1;
 	bool whole = is_whole(kernel);
-	if (!target->thread || target->block_warps)
+	if (!target->thread || target->share.warps)
 		return false;
 	if (!last && kernel->members.at[0]->running)
 		return runs_by_threads(kernel->members.at[0]);

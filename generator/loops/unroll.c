@@ -19,8 +19,7 @@ static void unroll_block(void *user, struct block *block)
 {
 	struct loops *loops = user;
 	struct block old = block_take(block);
-	FOR_ALL (i, old) {
-		struct stmt *stmt = old.at[i];
+	FOR_EACH (struct stmt *stmt, old) {
 		if (stmt->kind != STMT_FOR || stmt->role != ROLE_SERIAL || stmt->first || !is_straight(&stmt->body)
 		        || stmt->extent * (int64_t)stmt->body.count > (loops->elements ? SUM_MOST : WINDOW_MOST)) {
 			block_add(loops, block, stmt);
@@ -326,8 +325,8 @@ static void replace_by_tiles(struct loops *loops, const struct stmt *loop, struc
 /* Balanced: as few tiles as `most` allows, the last one shorter by the least. */
 static int64_t balanced(int64_t rounds, int64_t most)
 {
-	int64_t tiles = (rounds + most - 1) / most;
-	return tiles ? (rounds + tiles - 1) / tiles : 1;
+	int64_t tiles = ceil_div(rounds, most);
+	return tiles ? ceil_div(rounds, tiles) : 1;
 }
 
 static void choose_block(struct loops *, struct block *);
@@ -460,8 +459,7 @@ static bool is_far(const struct stmt *loop, const struct weighing *w)
 static bool leaves_l2(const struct loops *loops)
 {
 	double bytes = 0;
-	FOR_ALL (i, loops->cells) {
-		const struct cell *cell = loops->cells.at[i];
+	FOR_EACH (const struct cell *cell, loops->cells) {
 		if (cell->kind == CELL_BUFFER && !cell->written)
 			bytes += (double)dtype_bytes(cell->of.type, (size_t)definition_elements(&cell->of));
 	}
@@ -518,8 +516,7 @@ static void choose_tile(struct loops *loops, struct stmt *loop, struct block *ou
 static void choose_block(struct loops *loops, struct block *block)
 {
 	struct block old = block_take(block);
-	FOR_ALL (i, old) {
-		struct stmt *stmt = old.at[i];
+	FOR_EACH (struct stmt *stmt, old) {
 		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && !(stmt->together && stmt->step == 1)) {
 			choose_tile(loops, stmt, block);
 			continue;
@@ -534,7 +531,7 @@ static void choose_block(struct loops *loops, struct block *block)
 
 void loops_choose_tiles(struct loops *loops)
 {
-	if (!loops->target->small) /* neighbours side by side save loads, and double the code */
+	if (!loops->target->options.small) /* neighbours side by side save loads, and double the code */
 		choose_block(loops, &loops->body);
 }
 

@@ -183,7 +183,7 @@ static double judge(const struct loops *loops, const struct block *inside, int v
 		return -1;
 	if (extent < lanes && j.cost > j.scalar * (double)extent) /* most of its lanes idle, and gathered besides */
 		return -1;
-	return j.cost * (double)((extent + lanes - 1) / lanes) / (double)extent;
+	return j.cost * (double)ceil_div(extent, lanes) / (double)extent;
 }
 
 /* ---- sums in 64 lanes ---- */
@@ -526,8 +526,7 @@ static int group_beside(const struct target *target, int64_t extent)
 static void expand_sums(struct loops *loops, struct block *block, int group)
 {
 	struct block old = block_take(block);
-	FOR_ALL (i, old) {
-		struct stmt *stmt = old.at[i];
+	FOR_EACH (struct stmt *stmt, old) {
 		expand_sums(loops, &stmt->body, group);
 		expand_sums(loops, &stmt->other, group);
 		if (stmt->kind != STMT_FOR || stmt->role != ROLE_LANES)
@@ -597,7 +596,7 @@ static bool makes_squares(const struct loops *loops, struct stmt **loop, int cou
 {
 	int lanes = loops->target->lanes;
 	bool makes = false;
-	for (int n = 0; n < count && body->count == 1 && loop[k]->extent >= lanes && !loops->target->small; n++)
+	for (int n = 0; n < count && body->count == 1 && loop[k]->extent >= lanes && !loops->target->options.small; n++)
 		makes |= loops_transposes(loops, body->at[0], loop[k]->var, loop[n]);
 	return makes;
 }
@@ -702,7 +701,7 @@ static bool terms_in_squares(struct loops *loops, const struct stmt *rows, const
 	int64_t lanes = loops->target->lanes, rest = chain->extent % lanes;
 	const struct stmt *step = chain->body.count == 1 ? chain->body.at[0] : NULL;
 	if (!step || (kernel_counted(loops->kernel) >= 0 && !loops_end_exactly(loops)) || lanes < 4
-	        || loops->target->lanes_are_threads || loops->target->small || chain->kind != STMT_FOR
+	        || loops->target->lanes_are_threads || loops->target->options.small || chain->kind != STMT_FOR
 	        || chain->role != ROLE_SERIAL || chain->step != 1 || chain->count || chain->extent < lanes
 	        || step->kind != STMT_SET || step->cell->of.type != DTYPE_F32)
 		return false;
@@ -900,7 +899,7 @@ static void along_row(struct loops *loops, struct stmt *loop)
 	loop->body.at[0]->some =
 	        index_add(loops->arena, loop->count, index_scale(loops->arena, count_index(loops, loop), -1));
 	loop->step = lanes;
-	loop->extent = (loop->extent + lanes - 1) / lanes * lanes;
+	loop->extent = ceil_div(loop->extent, lanes) * lanes;
 }
 
 static void vectorise_block(struct loops *loops, struct block *block)

@@ -182,7 +182,7 @@ static struct phases phases_of(const struct window *window, int d, bool apart)
 {
 	int64_t stride = window->stride[d], dilation = window->dilation[d],
 	        phases = apart || dilation == 1 ? stride / gcd(stride, dilation) : 1;
-	return (struct phases){ (window->kernel[d] + phases - 1) / phases, phases };
+	return (struct phases){ ceil_div(window->kernel[d], phases), phases };
 }
 
 /* The first tap of a phase; -1: it has none. */
@@ -353,7 +353,7 @@ static void define_phases(struct definer *definer, const struct convolution *con
 		        each = phases_of(window, d, true).taps;
 		over[v] = phase_places(window, d, &first);
 		if (from_first)
-			over[v] = (extents[2 + d] + stride - 1) / stride;
+			over[v] = ceil_div(extents[2 + d], stride);
 		int64_t ahead = from_first ? 0 : before - first * stride;
 		ends[v] = places_there(definer, definer->node->out[0]->dims[2 + d].count, ahead, stride, over[v]);
 		const struct index *tap = VAR(rank + d, each), *from = PLUS(at[2 + d], ahead),

@@ -170,8 +170,7 @@ static bool graph_is_steady(const struct graph *graph, const struct graph *body)
 	FOR_ALL (i, graph->nodes)
 		if (!is_steady(graph->nodes.at[i], body))
 			return false;
-	FOR_ALL (i, graph->outputs) {
-		const struct tensor *out = graph->outputs.at[i];
+	FOR_EACH (const struct tensor *out, graph->outputs) {
 		if (out->graph == body && !out->data && !(out->producer && out->producer->mark))
 			return false;
 	}

@@ -7,8 +7,7 @@ static size_t uses_in(const struct graph *graph, const struct tensor *tensor)
 	size_t uses = 0;
 	FOR_ALL (k, graph->outputs)
 		uses += graph->outputs.at[k] == tensor;
-	FOR_ALL (i, graph->nodes) {
-		const struct node *node = graph->nodes.at[i];
+	FOR_EACH (const struct node *node, graph->nodes) {
 		FOR (k, node->ins)
 			uses += node->in[k] == tensor;
 		FOR (k, node->attribute_count) {

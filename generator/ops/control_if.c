@@ -35,8 +35,7 @@ typedef VECTOR(struct shaped) shaped_list;
 
 static void hide_extents(struct holder *h, const struct graph *body, shaped_list *hidden)
 {
-	FOR_ALL (i, body->nodes) {
-		const struct node *node = body->nodes.at[i];
+	FOR_EACH (const struct node *node, body->nodes) {
 		FOR (k, node->ins) {
 			const struct graph *of = h->graph;
 			while (of && node->in[k] && node->in[k]->graph != of)

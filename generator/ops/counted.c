@@ -75,8 +75,7 @@ static struct tensor *put_before(const struct node *node, const struct tensor *x
         const struct tensor *element, const struct tensor *end)
 {
 	const struct graph *graph = node->graph;
-	FOR_ALL (i, graph->nodes) {
-		const struct node *made = graph->nodes.at[i];
+	FOR_EACH (const struct node *made, graph->nodes) {
 		if (!strcmp(made->type, "Counted") && !strcmp(made->domain, "ingot") && made->guard == graph->guard
 		        && made->in[0] == x && made->in[1] == x->dims[axis].count && node_in(made, 2) == element
 		        && node_in(made, 3) == end && attribute_int(made, "axis") == axis

@@ -34,7 +34,7 @@ static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
 		node_invalid(node, "num_outputs is %" PRId64 " with %d outputs", outs, node->outs);
 	if (extent < 0)
 		return false;
-	int64_t each = (extent + outs - 1) / outs; /* from opset 18 on the last may be smaller */
+	int64_t each = ceil_div(extent, outs); /* from opset 18 on the last may be smaller */
 	if (node->since < 18 && extent % outs)
 		node_invalid(node, "%" PRId64 " does not divide into %" PRId64 " equal parts", extent, outs);
 	FOR (i, node->outs) {

@@ -89,14 +89,14 @@ void define_max_pool(struct definer *definer)
  * dimension. */
 void infer_average_pool(struct node *node) { infer_window(node); }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); } /* b > 0; rounds up */
+static int64_t next_div(int64_t a, int64_t b) { return a / b + (a % b > 0); } /* b > 0; rounds up, below 0 too */
 
 /* How many k in [0, kernel) have from <= i*stride + k*dilation - before < to. */
 static int64_t taps_inside(const struct window *window, int d, int64_t i, bool with_pads)
 {
 	int64_t first = i * window->stride[d] - window->before[d], step = window->dilation[d];
 	int64_t from = with_pads ? -window->before[d] : 0, to = window->in[d] + (with_pads ? window->after[d] : 0);
-	int64_t low = ceil_div(from - first, step), high = ceil_div(to - first, step);
+	int64_t low = next_div(from - first, step), high = next_div(to - first, step);
 	low = low < 0 ? 0 : low;
 	high = high > window->kernel[d] ? window->kernel[d] : high;
 	return high > low ? high - low : 0;

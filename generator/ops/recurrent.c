@@ -514,7 +514,7 @@ static const struct expr *choose_of_all(
 		const struct expr *others = LOAD(u->rest[direction], AT(PLUS(at, -1), place[0], place[1]));
 		return SELECT(&first, 1, LOAD(h[0], place), others);
 	}
-	int64_t groups = (u->steps + STEPS_TOGETHER - 1) / STEPS_TOGETHER;
+	int64_t groups = ceil_div(u->steps, STEPS_TOGETHER);
 	if (u->steps <= STEPS_TOGETHER)
 		return choose_step(u, h, 1, at, 0, u->steps, place);
 	if (!u->groups[direction]) {

@@ -128,8 +128,7 @@ static void capture(struct repeating *r, struct tensor **place)
 
 static void capture_all(struct repeating *r)
 {
-	FOR_ALL (i, r->body->nodes) {
-		struct node *node = r->body->nodes.at[i];
+	FOR_EACH (struct node *node, r->body->nodes) {
 		FOR (k, node->ins)
 			capture(r, &node->in[k]);
 		for (struct guard *guard = (struct guard *)(uintptr_t)node->guard; guard;
@@ -170,8 +169,7 @@ static bool is_steady(const struct repeating *r, const struct node *node)
 
 static void read_instead(const struct repeating *r, const struct tensor *old, struct tensor *now)
 {
-	FOR_ALL (i, r->body->nodes) {
-		struct node *node = r->body->nodes.at[i];
+	FOR_EACH (struct node *node, r->body->nodes) {
 		FOR (k, node->ins)
 			node->in[k] = node->in[k] == old ? now : node->in[k];
 		for (struct guard *guard = (struct guard *)(uintptr_t)node->guard; guard;
@@ -245,8 +243,7 @@ static void move_steady(struct repeating *r, const struct tensor *going)
 
 static void want_nodes(const struct repeating *r)
 {
-	FOR_ALL (i, r->body->nodes) {
-		const struct node *node = r->body->nodes.at[i];
+	FOR_EACH (const struct node *node, r->body->nodes) {
 		if (node_is_random(node))
 			cannot(r, "random numbers are drawn anew in each round");
 		FOR (k, node->outs)
@@ -500,8 +497,7 @@ static void carry_checks(struct looping *l, check_list *checks, struct definitio
 {
 	struct program *body = l->repeat->body;
 	struct arena *arena = body->arena;
-	FOR_ALL (i, body->checks) {
-		struct definition *check = body->checks.at[i];
+	FOR_EACH (struct definition *check, body->checks) {
 		struct definition *before =
 		        define_input(body, arena_printf(arena, "%s_before", check->name), DTYPE_BOOL, 0, NULL);
 		struct definition *now = define_map(body, arena_printf(arena, "%s_all", check->name), 0, NULL,

@@ -64,8 +64,7 @@ static struct tensor *pair(const struct node *node, const char *type, struct ten
 {
 	const struct graph *graph = node->graph;
 	type = type_of(node, type);
-	FOR_ALL (i, graph->nodes) {
-		const struct node *made = graph->nodes.at[i];
+	FOR_EACH (const struct node *made, graph->nodes) {
 		if (made->guard == graph->guard && made->type == type && !strcmp(made->domain, "ingot")
 		        && size_equal(made->in[0], a) && size_equal(made->in[1], b))
 			return made->out[0];

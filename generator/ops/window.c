@@ -28,8 +28,6 @@ static enum auto_pad auto_pad_of(const struct node *node)
 	        node, "auto_pad", node_string(node, "auto_pad", "NOTSET"), "NOTSET SAME_UPPER SAME_LOWER VALID");
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 static int64_t slid(const struct node *node, const struct window *window, int d, bool ceil_mode)
 {
 	int64_t reach = (window->kernel[d] - 1) * window->dilation[d] + 1;

@@ -240,8 +240,7 @@ static void fit_output(struct graph *graph, struct tensor *output)
 
 static void fit_outputs(struct graph *graph, const char *symbol)
 {
-	FOR_ALL (i, graph->outputs) {
-		struct tensor *output = graph->outputs.at[i];
+	FOR_EACH (struct tensor *output, graph->outputs) {
 		bool has = false;
 		FOR (d, output->rank)
 			has |= output->dims[d].symbol == symbol;
@@ -367,8 +366,7 @@ void pass_bound(struct graph *graph)
 	struct build *build = graph->build;
 	name_list names = unbound_names(graph);
 	const char *places = "";
-	FOR_ALL (i, graph->inputs) {
-		const struct tensor *input = graph->inputs.at[i];
+	FOR_EACH (const struct tensor *input, graph->inputs) {
 		if (input->form)
 			fail(build, EXIT_USAGE, graph->file,
 			        "input %.60s is %.60s: say %s, as in --elements %.60s=%s, or also of which shapes, as "

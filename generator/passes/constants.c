@@ -102,8 +102,7 @@ static bool is(const struct node *node, const char *type) { return !*node->domai
 static void simplify(struct graph *graph, struct tensor **instead)
 {
 	size_t kept = 0;
-	FOR_ALL (i, graph->nodes) {
-		struct node *node = graph->nodes.at[i];
+	FOR_EACH (struct node *node, graph->nodes) {
 		FOR (k, node->attribute_count) {
 			struct attribute *a = &node->attributes[k];
 			if (a->g)

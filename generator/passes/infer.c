@@ -44,8 +44,7 @@ static bool is_worth_folding(const struct node *node)
 static double terms_of(const struct program *program)
 {
 	double terms = 0;
-	FOR_ALL (i, program->all) {
-		const struct definition *definition = program->all.at[i];
+	FOR_EACH (const struct definition *definition, program->all) {
 		if (definition->source == SOURCE_COMPUTED)
 			terms += (double)definition_elements(definition) * (double)definition_terms(definition);
 		if (definition->repeat && definition_repeats(definition) == definition)
@@ -79,8 +78,7 @@ static bool is_widening(const struct node *node, const struct program *program)
 	int computed = 0;
 	size_t in_bytes = 0;
 	bool converts = false, moves = false;
-	FOR_ALL (i, program->all) {
-		const struct definition *d = program->all.at[i];
+	FOR_EACH (const struct definition *d, program->all) {
 		if (d->source == SOURCE_COMPUTED
 		        && (d->reduce != REDUCE_NONE || (computed++ && d->body->kind != EXPR_LOAD)))
 			return false;

@@ -129,8 +129,7 @@ static void take_place(struct graph *graph, struct tensor *input, const struct l
 void pass_maps(struct graph *graph)
 {
 	struct arena *arena = graph->build->arena;
-	FOR_ALL (i, graph->inputs) {
-		struct tensor *map = graph->inputs.at[i];
+	FOR_EACH (struct tensor *map, graph->inputs) {
 		if (map->form != FORM_MAP)
 			continue;
 		struct list *list = list_made(graph, 2, false);
@@ -312,8 +311,7 @@ void pass_whole_outputs(struct graph *graph)
 		return;
 	FOR_ALL (i, graph->outputs)
 		push(arena, &graph->whole_outputs, (struct whole){ graph->outputs.at[i]->name, graph->outputs.at[i] });
-	FOR_ALL (i, graph->outputs) {
-		struct tensor *whole = graph->outputs.at[i];
+	FOR_EACH (struct tensor *whole, graph->outputs) {
 		if (!whole->list) {
 			push(arena, &outputs, whole);
 			continue;

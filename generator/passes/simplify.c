@@ -114,8 +114,7 @@ void pass_simplify(struct graph *graph)
 {
 	size_t kept = 0;
 	count_readers(graph);
-	FOR_ALL (i, graph->nodes) {
-		struct node *node = graph->nodes.at[i];
+	FOR_EACH (struct node *node, graph->nodes) {
 		look_through_identities(node);
 		FOR (r, COUNT(rules))
 			if (node->outs && is_op(node, rules[r].type))

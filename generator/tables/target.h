@@ -31,30 +31,42 @@ struct target {
 	const char *prelude;  /* template of its words: "c/prelude_avx512.jinja" */
 	const char *family;   /* folder of its kernel templates: "c", "cuda" */
 	const char *cc_flags; /* what the compiler needs to be told; NULL: nothing is compiled here */
-	/* Words for templates: the type of four floats, what stands before memory that a group shares, how its threads
+	/* words for templates */
+	struct target_words {
+		/* The type of four floats, what stands before memory that a group shares, how its threads
 	 * meet; "" where a target has no such thing.  A group of our CUDA kernels is one warp. */
-	const char *vector4, *shared, *barrier;
-	const char *float_of_bits,
-	        *double_of_bits; /* where the compiler does not fold a division by 0; NULL: infinities are one */
-	bool freestanding;       /* no operating system: no position-independent code */
-	bool short_stack;        /* a few KiB: no scratch for blocks of rows */
-	bool short_flash; /* what is small widens constants that took fewer bytes where they are read: kernels/narrow.c
+		const char *vector4, *shared, *barrier;
+		const char *float_of_bits,
+		        *double_of_bits; /* where the compiler does not fold a division by 0; NULL: infinities are one */
+	} words;
+	bool freestanding; /* no operating system: no position-independent code */
+	bool short_stack;  /* a few KiB: no scratch for blocks of rows */
+	bool short_flash;  /* what is small widens constants that took fewer bytes where they are read: kernels/narrow.c
 	                    */
 	const char *cross_package; /* Debian's package of `cross` */
 	const char *cross; /* the cross compiler on a machine of another architecture; NULL: the machine's own */
 	const char
 	        *products; /* rows of kernels/products.c that it has an instruction for, the best first; NULL: none */
 	int lanes;         /* floats in a vector; 1: scalar code */
-	/* Vectors for sums of exact floats alone, where no other is to be rounded by them: subnormals are 0 there. */
-	int exact_lanes;                      /* 0: there are none */
-	const char *exact_prelude;            /* template of their words */
-	int registers;                        /* vector registers */
-	int dword_registers;                  /* those that hold dwords, where they are others; 0: the same */
-	int fma_latency, fma_pipes;           /* cycles; fused multiply-adds started in a cycle */
-	int load_bytes, store_bytes;          /* a cycle, from and to L1 */
+	/* vectors for sums of exact floats alone */
+	struct exact_vectors {
+		/* No other is to be rounded by them: subnormals are 0 there. */
+		int lanes;           /* 0: there are none */
+		const char *prelude; /* template of their words */
+	} exact;
+	int registers;       /* vector registers */
+	int dword_registers; /* those that hold dwords, where they are others; 0: the same */
+	/* what a core starts and moves in a cycle */
+	struct target_units {
+		int latency, pipes; /* cycles; fused multiply-adds started in a cycle */
+		int load, store;    /* a cycle, from and to L1 */
+	} units;
 	int64_t l1_bytes, l2_bytes, l3_bytes; /* a core's part of each, but all of the last */
-	int line_latency, line_cycles; /* of a line that another core wrote: until it is here, and each of many */
-	int strides;                   /* floats so far apart at most are loaded as lines and permuted; 0: one by one */
+	/* cycles of cache lines */
+	struct shared_lines {
+		int latency, cycles; /* of a line that another core wrote: until it is here, and each of many */
+	} lines;
+	int strides;   /* floats so far apart at most are loaded as lines and permuted; 0: one by one */
 	bool casts_64; /* vectors of integers of 64 bits become floats, and the reverse, in an instruction */
 	const char *
 	        routines; /* "divmod 16, d 64": what a routine of its compiler, whose name has that in it, takes of the stack
@@ -68,13 +80,21 @@ struct target {
 	                           by numbers of their columns */
 	bool hides_latency; /* while one group of threads waits for memory others run: nothing is fetched ahead, nothing
 	                       blocked for L2 */
-	int tiles_least; /* tiles of a contraction that keep the whole device busy, where smaller ones make more; 0: any
+	/* how a kernel is cut */
+	struct least_share {
+		int tiles; /* tiles of a contraction that keep the whole device busy, where smaller ones make more; 0: any
 	                  */
-	int block_work;  /* elements or terms below which a block of a generic kernel is not worth a thread; 0: 2048 */
-	int block_warps; /* of every block, where kernels are steps that share one; 0: as many as pay */
-	struct block_tile {
-		int rows, columns, terms;
-	} tile; /* --tile: of blocks of warps, wherever a product can have it; rows -1: none; 0: as reckoned */
+		int work; /* elements or terms below which a block of a generic kernel is not worth a thread; 0: 2048 */
+		int warps; /* of every block, where kernels are steps that share one; 0: as many as pay */
+	} share;
+	/* of one build, not of the CPU */
+	struct target_options {
+		struct block_tile {
+			int rows, columns, terms;
+		} tile; /* --tile: of blocks of warps, wherever a product can have it; rows -1: none; 0: as reckoned */
+		bool log; /* each store to a buffer is logged: scalar loops alone, Winograd's steps in loops of their own */
+		bool small; /* code and stack as small as they go: target_small */
+	} options;
 	const struct gpu_facts *gpu;           /* to fill, where blocks of warps make a product; NULL: none do */
 	const struct gpu_facts *const *others; /* --tile each: those of the other images, ascending */
 	int other_count;
@@ -85,8 +105,6 @@ struct target {
 	bool kernels_apart; /* a maximum behind a convolution is a kernel of its own, and no kernel waits for a
 	                       condition */
 	bool calls;         /* kernels are made of calls of the JIT's menu: their statements stay without vectors */
-	bool log;   /* each store to a buffer is logged: scalar loops alone, Winograd's steps in loops of their own */
-	bool small; /* code and stack as small as they go: target_small */
 };
 const struct target *target_find(const char *name); /* NULL: no such target */
 static inline const char *target_text(const struct target *target)

@@ -368,8 +368,7 @@ static void render_from(struct renderer *r, const struct node *node)
 {
 	struct value module = import_module(r, node), value;
 	const struct context *context = module.object->user;
-	FOR_ALL (i, node->list) {
-		const struct node *alias = node->list.at[i];
+	FOR_EACH (const struct node *alias, node->list) {
 		struct template_call call = {
 			.renderer = r, .arena = r->arena, .environment = r->environment, .build = r->build
 		};
@@ -440,8 +439,7 @@ static struct value run_filters(struct renderer *r, const struct node *filters, 
 
 static enum flow render_if(struct renderer *r, const struct node *node)
 {
-	FOR_ALL (i, node->list) {
-		const struct node *branch = node->list.at[i];
+	FOR_EACH (const struct node *branch, node->list) {
 		if (branch->a) {
 			struct value value = evaluate(r, branch->a);
 			r->place = branch->a;
