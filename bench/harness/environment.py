@@ -66,15 +66,15 @@ def wanted(name, patterns):
 	return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def ingot():
-	"""The words that start ingot: $INGOT, else the build folder's."""
+def ingot(jit=False):
+	"""The words that start ingot: $INGOT, else the build folder's; jit: its functions have to be as users have them."""
 	named = os.environ.get("INGOT")
 	path = shutil.which(named) if named else os.path.join(ROOT, "build", "ingot")
 	if not path or not os.access(path, os.X_OK):
 		lack(f"no program {named or path}: build ingot, or name it with INGOT")
 	folder = os.path.dirname(os.path.abspath(path))
 	settings = os.path.join(folder, "CMakeCache.txt")
-	if os.path.exists(settings) and "INGOT_MENU_FLAGS:STRING=-Og" in open(settings).read():
+	if jit and os.path.exists(settings) and "INGOT_MENU_FLAGS:STRING=-Og" in open(settings).read():
 		lack(f"{path} has the JIT's functions as ./check compiles them, by -Og: cmake {folder} -DINGOT_MENU_FLAGS= && cmake --build {folder}")
 	return os.path.abspath(path)
 

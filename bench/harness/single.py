@@ -44,7 +44,7 @@ def read(p):
 def engines(o, jit=False, onednn=False, alone=False):
 	"""The names of those that race, ingot's first.  alone: with two threads they race with one as well, NAME-1,
 	and the library tells its longest way through what it shares."""
-	o.program = None if o.peers_only else environment.ingot()
+	o.program = None if o.peers_only else environment.ingot(jit=True)
 	both = lambda name: [name, *[f"{name}-1"] * (alone and o.threads > 1)]
 	return [*([*both("ingot"), *["ingot_parts"] * (alone and o.threads > 1), *["ingot_jit"] * jit] if o.program else []), *both("onnxruntime"), *both("openvino"), *["onednn"] * onednn]
 
