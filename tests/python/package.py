@@ -250,7 +250,7 @@ class Program(unittest.TestCase):
             page = os.path.join(folder, "page.html")
             self.assertEqual(ingot.report(DIGITS, page, run=False)["outputs"][0]["name"], "scores")
             with open(page, encoding="utf-8") as file:
-                self.assertIn("k0_convolution", file.read())
+                self.assertIn("k1_convolution", file.read())
         self.assertTrue(ingot.check(DIGITS, {"inputs": {"image": IMAGE}, "outputs": {"scores": ingot.open(DIGITS)(IMAGE)}}, target="jit")["right"])
         self.assertFalse(ingot.check(DIGITS, {"inputs": {"image": IMAGE}, "outputs": {"scores": numpy.ones((1, 10), "f4")}}, target="jit")["right"])
         self.assertGreater(ingot.bench(DIGITS, target="jit", calls_only=True, rounds=3)["call_microseconds"], 0)
