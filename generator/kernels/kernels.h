@@ -484,13 +484,11 @@ struct contraction {
 	const struct expr *a, *b;         /* loads; a is 0 outside the pads */
 	/* what the factors are beside the loads a and b */
 	struct roles {
-		const struct expr
-		        *widened; /* what is multiplied, of the element that b loads: a cast of it, times a scale that
-	                               no term moves; NULL: b */
+		/* what is multiplied, of the element that b loads: a cast of it, times a scale that no term moves; NULL: b */
+		const struct expr *widened;
 		bool ends_short; /* terms end at the count itself: behind it b is not 0, as the definition has it, but anything */
 		bool swapped; /* a is the second factor of the definition */
-		bool exchanged; /* a and b changed places over the layouts chosen: lanes run where the result lies side by side
-	                 */
+		bool exchanged; /* a and b changed places over the layouts chosen: lanes run where the result is contiguous */
 	} roles;
 	const struct range *pads;
 	int pad_count;
@@ -522,10 +520,9 @@ struct contraction {
 	/* what is fetched ahead, and what stays near */
 	struct memory_use {
 		bool whole_rows; /* groups are so small that what each leaves stays in L2 until its rows are whole */
-		int next_lines; /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: weights stay in
-	                   L2 */
-		int ahead;      /* bytes ahead of the codes that are read others are fetched; 0: they come in time */
-		double a_block; /* bytes of a that a block of rows reads over all terms */
+		int next_lines;  /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: none */
+		int ahead;       /* bytes ahead of the codes that are read others are fetched; 0: they come in time */
+		double a_block;  /* bytes of a that a block of rows reads over all terms */
 	} memory;
 	/* what is copied before it is read or stored */
 	struct staging {
@@ -534,8 +531,8 @@ struct contraction {
 	                            panels and k blocks; 0: each tile copies its own */
 		bool a_rows;      /* … they are a row's, which is copied whole, with all that its blocks read */
 		/* Where rows lie side by side in the result and columns apart, a group's part of a panel stands in scratch and
-	 * is transposed by squares: rows of it at most, 0: stored as it comes; the blocks over which rows go on side by
-	 * side, and the elements from there to the next ones (0: that is all). */
+		 * is transposed by squares: rows of it at most, 0: stored as it comes; the blocks over which rows go on
+		 * side by side, and the elements from there to the next ones (0: that is all). */
 		int64_t transposed, span, around;
 	} staging;
 	int64_t k_block;   /* outermost terms of a k block; between k blocks sums lie where the result will; 0: all
@@ -544,7 +541,7 @@ struct contraction {
 	/* a block of warps, where each is not for itself */
 	struct warp_block {
 		/* A block of so many warps, each a tile, below each other: all rows in one, a and b staged in chunks of `depth`
-	 * terms, `stages` of them on hand or on their way.  0: each warp for itself */
+		 * terms, `stages` of them on hand or on their way.  0: each warp for itself */
 		int warps, depth, stages;
 		struct reckoned {
 			double cycles;
@@ -588,7 +585,7 @@ struct contraction {
 		int lanes;
 		bool prefetch;
 		/* filters that come at run time and are transformed inside: the tensor, its element 0, and floats between its
-	 * neighbours; k_block: of so many channels at a time */
+		 * neighbours; k_block: of so many channels at a time */
 		struct definition *w;
 		int64_t w_base, w_out, w_channel, w_row, w_column;
 		bool kept; /* all of them once in each call, in front of all groups */

@@ -34,15 +34,14 @@ struct target {
 	/* words for templates */
 	struct target_words {
 		/* The type of four floats, what stands before memory that a group shares, how its threads
-	 * meet; "" where a target has no such thing.  A group of our CUDA kernels is one warp. */
+		 * meet; "" where a target has no such thing.  A group of our CUDA kernels is one warp. */
 		const char *vector4, *shared, *barrier;
 		const char *float_of_bits,
 		        *double_of_bits; /* where the compiler does not fold a division by 0; NULL: infinities are one */
 	} words;
-	bool freestanding; /* no operating system: no position-independent code */
-	bool short_stack;  /* a few KiB: no scratch for blocks of rows */
-	bool short_flash;  /* what is small widens constants that took fewer bytes where they are read: kernels/narrow.c
-	                    */
+	bool freestanding;         /* no operating system: no position-independent code */
+	bool short_stack;          /* a few KiB: no scratch for blocks of rows */
+	bool short_flash;          /* what is small widens narrow constants where they are read: kernels/narrow.c */
 	const char *cross_package; /* Debian's package of `cross` */
 	const char *cross; /* the cross compiler on a machine of another architecture; NULL: the machine's own */
 	const char
@@ -68,9 +67,9 @@ struct target {
 	} lines;
 	int strides;   /* floats so far apart at most are loaded as lines and permuted; 0: one by one */
 	bool casts_64; /* vectors of integers of 64 bits become floats, and the reverse, in an instruction */
-	const char *
-	        routines; /* "divmod 16, d 64": what a routine of its compiler, whose name has that in it, takes of the stack
-	                       * with all that it calls; the first that fits.  NULL: not known */
+	/* "divmod 16, d 64": what a routine of its compiler, whose name has that in it, takes of the stack with all that
+	 * it calls; the first that fits.  NULL: not known */
+	const char *routines;
 	bool has_fma;           /* else fma_soft */
 	int64_t scratch_bytes;  /* that the arrays of one kernel may take together; 0: as much as they need */
 	bool scratch_is_near;   /* nearer than any buffer, where that is not in a cache just written: shared memory */
@@ -82,8 +81,7 @@ struct target {
 	                       blocked for L2 */
 	/* how a kernel is cut */
 	struct least_share {
-		int tiles; /* tiles of a contraction that keep the whole device busy, where smaller ones make more; 0: any
-	                  */
+		int tiles; /* of a contraction that keep the whole device busy, where smaller ones make more; 0: any */
 		int work; /* elements or terms below which a block of a generic kernel is not worth a thread; 0: 2048 */
 		int warps; /* of every block, where kernels are steps that share one; 0: as many as pay */
 	} share;
