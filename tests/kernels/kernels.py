@@ -283,7 +283,7 @@ WINDOWS = {                               # a window over what a kernel makes is
     # few columns of a group: a window, with pads where its terms are many
     "multiplied": (graph("float[1,6,9,37] x", "float[1,12,9,37] y", "y = Conv <group = 6, kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w)", external("w", 12, 1, 3, 3)), 1),
     "narrow_groups": (graph("float[2,12,9,37] x", "float[2,6,5,37] y", "y = Conv <group = 3, kernel_shape = [3, 3], strides = [2, 1], pads = [1, 1, 1, 1]> (x, w)", external("w", 6, 4, 3, 3)), 2),
-    "phases_dilated": (graph("float[2,3,5,7] x", "float[2,4,13,20] y", "y = ConvTranspose <strides = [2, 3], dilations = [2, 1], pads = [0, 1, 0, 0]> (x, w)", external("w", 3, 4, 3, 3)), 4),
+    "phases_dilated": (graph("float[2,3,5,7] x", "float[2,4,13,20] y", "y = ConvTranspose <strides = [2, 3], dilations = [2, 1], pads = [0, 1, 0, 0]> (x, w)", external("w", 3, 4, 3, 3)), 5),
     "long_line": (graph("float[1,24,70] x", "float[1,24,70] y", "y = Conv <group = 24, kernel_shape = [31], pads = [15, 15]> (x, w)", external("w", 24, 1, 31)), 1),
     # rows that overlap share what they load: vectors beside them, a stride, an axis around
     "rows_beside": (graph("float[1,3,23,59] x", "float[1,3,23,59] y", "y = Conv <group = 3, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (x, w)", external("w", 3, 1, 7, 7)), 2),
