@@ -374,9 +374,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REDUCTION };
 	if (d->check || scheduled(d)->steers || d->row || feeds_loop(d)) /* the schedule reads it, or a loop */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS };
-	if (scheduled(d)->rewrite
-	        && !lowered->target->options
-	                    .log) /* what a rewrite made is one kernel's own affair, but where it is told of */
+	/* What a rewrite made is one kernel's own affair, but where it is told of. */
+	if (scheduled(d)->rewrite && !lowered->target->options.log)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
 	if (scheduled(d)->kept || selects_bend(d))
 		return no;

@@ -56,12 +56,17 @@ CASES = [
 ]
 
 
-def main():
+def cxx():
+    """The C++ compiler, and whether it is g++; ends where there is none."""
     compiler = os.environ.get("CXX") or shutil.which("g++")
     if not compiler:
         print("skipped: no g++")
-        return 77
-    is_gnu = "Free Software Foundation" in subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+        sys.exit(77)
+    return compiler, "Free Software Foundation" in subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+
+
+def main():
+    compiler, is_gnu = cxx()
     wrong, objects, times = 0, {}, []
     with tempfile.TemporaryDirectory(prefix="emulator.") as folder:
         for fault, flags, status, says in CASES:

@@ -5,10 +5,11 @@ found, with the race check those too that change no sum.  Where NVRTC is there, 
     hopper.py        exit 0: right, 1: wrong, 77: no C++ compiler"""
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+
+import emulator
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EMULATOR = os.path.join(HERE, "..", "..", "backends", "cuda", "emulator")
@@ -108,11 +109,7 @@ def look_at_code():
 
 
 def main():
-    compiler = os.environ.get("CXX") or shutil.which("g++")
-    if not compiler:
-        print("skipped: no g++")
-        return 77
-    is_gnu = "Free Software Foundation" in subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+    compiler, is_gnu = emulator.cxx()
     faults, wrong = numbers(), 0
     if set(faults) != set(FAULTS):
         print("faults that are not looked for: %s" % (set(faults) ^ set(FAULTS)))
