@@ -219,7 +219,7 @@ static void forget_output(struct model *model, size_t i)
 {
 	struct program *program = model->program;
 	size_t after = program->outputs.count - i - 1;
-	program->outputs.at[i]->is_output = false;
+	program->outputs.at[i]->port.is_output = false;
 	memmove(program->outputs.at + i, program->outputs.at + i + 1, after * sizeof *program->outputs.at);
 	memmove(program->output_names.at + i, program->output_names.at + i + 1,
 	        after * sizeof *program->output_names.at);

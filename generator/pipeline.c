@@ -144,7 +144,7 @@ static void model_round_factors(struct model *model)
 		if (!options->strict.at[i].used) {
 			struct choices choices = choices_for(model->build, options->strict.at[i].name);
 			FOR_ALL (d, model->program->all)
-				if (model->program->all.at[d]->products)
+				if (model->program->all.at[d]->sum.products)
 					choices_add(&choices, model->program->all.at[d]->name);
 			fail(model->build, EXIT_USAGE, options->model,
 			        "--keep-strict %s: no sum of products is called so, and no node of one%s",

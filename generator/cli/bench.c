@@ -97,8 +97,8 @@ void bench_buffers(struct build *build, const struct program *program, const voi
 				((double *)data)[k] = (double)next_drawn(&seed);
 			else if (type == DTYPE_I8 || type == DTYPE_U8)
 				data[k] = (char)(int)(256 * next_drawn(&seed) - 128);
-		if (program->inputs.at[i]->most)
-			memcpy(data, &program->inputs.at[i]->most, sizeof program->inputs.at[i]->most);
+		if (program->inputs.at[i]->port.most)
+			memcpy(data, &program->inputs.at[i]->port.most, sizeof program->inputs.at[i]->port.most);
 		inputs[i] = data;
 	}
 	FOR_ALL (i, program->outputs)
@@ -192,7 +192,7 @@ static struct table table_new(const struct cli *cli, const struct lowered *lower
 	FOR_ALL (k, lowered->kernels)
 		if ((int)strlen(lowered->kernels.at[k]->name) > table.width)
 			table.width = (int)strlen(lowered->kernels.at[k]->name);
-	if (!cli->json)
+	if (!cli->flags.json)
 		printf("%-*s %10s %9s %9s %9s  %-10s  %s\n", table.width, "kernel", "us", "GFLOP/s", "GB/s", "of limit",
 		        "bound by", "code: nodes");
 	return table;
@@ -232,7 +232,7 @@ static void table_add(struct table *table, struct row row)
 	row.time = row.time > 1e-3 ? row.time : 1e-3;
 	table->time += row.time;
 	table->limit += row.limit;
-	if (!table->cli->json)
+	if (!table->cli->flags.json)
 		print_row(table, &row);
 	json_t *one = json_pack("{s:s,s:o,s:s,s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:s}", "name", kernel->name, "nodes",
 	        nodes_of(kernel), "form", row.form ? row.form : "compiled", "template",
@@ -379,7 +379,7 @@ static void report_all(const struct cli *cli, const struct engine *engine, const
 		json_object_set_new(out, "cpu", json_string(target_text(engine->model->options->target)));
 		json_object_set_new(out, "processor", json_string(machine_name(cli->build->arena)));
 	}
-	if (!cli->json && table->time > 0)
+	if (!cli->flags.json && table->time > 0)
 		printf("time at the limits / time: %.3f\n", table->limit / table->time);
 }
 
@@ -399,8 +399,8 @@ static void measure(struct engine *engine, void *user)
 	void **outputs = arena_new_array(build->arena, void *, model->program->outputs.count + 1);
 	bench_buffers(build, model->program, inputs, outputs);
 	size_t kernels = model->lowered ? model->lowered->kernels.count : 0;
-	bool apart = kind->profile && !cli->calls_only;
-	struct marks marks = { .most = cli->rounds ? cli->rounds : BENCH_ROUNDS };
+	bool apart = kind->profile && !cli->timing.calls_only;
+	struct marks marks = { .most = cli->timing.rounds ? cli->timing.rounds : BENCH_ROUNDS };
 	double *times = arena_new_array(build->arena, double, kernels *(size_t)marks.most + 1);
 	marks.times = apart ? times : NULL;
 	double call_time = measure_calls(engine, inputs, outputs, &marks), fma_rate = 0;
@@ -409,20 +409,20 @@ static void measure(struct engine *engine, void *user)
 	marks.times = times;
 	struct table table = { .cli = cli };
 	if (apart) {
-		if (!cli->json)
+		if (!cli->flags.json)
 			printf("%s on %s\n", target_text(model->options->target), machine_name(build->arena));
 		table = report_kernels(cli, engine, &marks, &fma_rate);
 		json_object_set_new(out, "fma_gflops", json_real(2 * fma_rate * 1e-3));
-		if (!cli->json)
+		if (!cli->flags.json)
 			printf("%-*s %10.3f   one call %.3f us; fma limit %.1f GFLOP/s\n", table.width, "all kernels",
 			        table.time, call_time, 2 * fma_rate * 1e-3);
-	} else if (kind->times && !cli->calls_only) {
+	} else if (kind->times && !cli->timing.calls_only) {
 		struct device_limits limits = { 0 };
 		struct device_calls device = measure_device(engine, &marks);
 		struct device_turns turns = kind->limits(engine, &limits);
 		table = report_device(cli, engine, &marks, device.rounds, &limits);
 		add_device(out, &device, &limits, &turns);
-		if (!cli->json)
+		if (!cli->flags.json)
 			print_device(&table, call_time, &device, &limits, &turns);
 	} else {
 		table.list = json_array();
@@ -430,7 +430,7 @@ static void measure(struct engine *engine, void *user)
 			json_array_append_new(table.list,
 			        json_pack("{s:s,s:o}", "name", model->lowered->kernels.at[k]->name, "nodes",
 			                nodes_of(model->lowered->kernels.at[k])));
-		if (!cli->json)
+		if (!cli->flags.json)
 			printf("%s: one call %.3f us, the median of %d\n", kind->name, call_time, marks.count);
 	}
 	report_all(cli, engine, &table, out);
@@ -446,19 +446,19 @@ json_t *bench_model(const struct cli *cli, struct model *model, const struct eng
 static void run(struct cli *cli)
 {
 	const struct engine_kind *kind = cli_engine(cli);
-	json_t *other = cli->compare ? compare_read(cli->build, cli->compare) : NULL;
-	cli->options.profile = !cli->calls_only;
+	json_t *other = cli->timing.compare ? compare_read(cli->build, cli->timing.compare) : NULL;
+	cli->options.profile = !cli->timing.calls_only;
 	struct model *model = model_read(cli->build, &cli->options);
 	model_prepare(model);
 	model_define(model);
 	cli_weigh_denormals(model);
 	json_t *out = bench_model(cli, model, kind);
-	if (other && cli->json)
+	if (other && cli->flags.json)
 		json_object_set_new(out, "compared", compare(out, other));
 	else if (other)
 		compare_print(cli->build, out, other);
 	json_decref(other);
-	if (cli->json)
+	if (cli->flags.json)
 		cli_print_json(out, stdout);
 	else
 		json_decref(out);

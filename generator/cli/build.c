@@ -43,7 +43,7 @@ static const char *words_of(struct build *build, const struct cli *cli, bool cud
 	if (cuda)
 		return arena_printf(build->arena, "--target cuda --optimise %s%s", optimise, numbers);
 	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s%s%s%s", cpus_text(build, cli),
-	        cli->options.threads, optimise, numbers, cli->log ? " --log" : "",
+	        cli->options.threads, optimise, numbers, cli->flags.log ? " --log" : "",
 	        cli->cflags ? arena_printf(build->arena, " --cflags \"%s\"", cli->cflags) : "");
 }
 
@@ -59,21 +59,21 @@ static void report_cpus(const struct package *package)
 static void check_library(const struct cli *cli, bool cuda, bool managed)
 {
 	struct build *build = cli->build;
-	if (cuda && (cli->shared || cli->cflags))
+	if (cuda && (cli->flags.shared || cli->cflags))
 		fail(build, EXIT_USAGE, NULL, "--target cuda goes without --shared and --cflags");
 	if (cuda && !managed && cli->options.states.count)
 		fail(build, EXIT_USAGE, NULL, "--target cuda: --state is for --profile managed");
 	if (cli->weights && managed && !strcmp(cli->weights, "beside"))
 		fail(build, EXIT_USAGE, NULL, "--profile managed: the weights are always linked in");
-	if (!cuda && cli->nvrtc)
+	if (!cuda && cli->cuda.nvrtc)
 		fail(build, EXIT_USAGE, NULL, "--nvrtc is for --target cuda");
-	if (cli->no_compile && cli->nvrtc)
+	if (cli->flags.no_compile && cli->cuda.nvrtc)
 		fail(build, EXIT_USAGE, NULL, "--nvrtc goes without --no-compile: nothing is compiled");
-	if (cli->no_compile && cli->shared)
+	if (cli->flags.no_compile && cli->flags.shared)
 		fail(build, EXIT_USAGE, NULL, "--no-compile goes without --shared: nothing is linked");
-	if (cli->shared && cli->options.target->freestanding)
+	if (cli->flags.shared && cli->options.target->freestanding)
 		fail(build, EXIT_USAGE, NULL, "--shared: %s has no shared libraries", cli->options.target->name);
-	if (cli->cpus.count > 1 && (managed || cli->log || cli->options.dump || cli->argument_count > 1))
+	if (cli->cpus.count > 1 && (managed || cli->flags.log || cli->options.dump || cli->argument_count > 1))
 		fail(build, EXIT_USAGE, NULL,
 		        "--cpu with several CPUs goes with one model, without --profile managed, --log and --dump");
 	if (cli->options.io && !strcmp(cli->options.io, "workspace")
@@ -91,7 +91,7 @@ static enum weights_home weights_of(const struct cli *cli, bool managed)
 	                                                                        : WEIGHTS_FIT;
 }
 
-static bool needs_no_libc(const struct cli *cli) { return cli->libc && !strcmp(cli->libc, "none"); }
+static bool needs_no_libc(const struct cli *cli) { return cli->image.libc && !strcmp(cli->image.libc, "none"); }
 
 /* What it needs to call nothing of the C library's, where no operator does. */
 static const char *cflags_of(const struct cli *cli)
@@ -120,14 +120,15 @@ static void check_bare(struct cli *cli, bool cuda, bool managed)
 {
 	struct build *build = cli->build;
 	bool no_libc = needs_no_libc(cli);
-	if (cli->stepwise && (cuda || managed || cli->cpus.count > 1 || cli->log || cli->options.threads > 1))
+	if (cli->flags.stepwise
+	        && (cuda || managed || cli->cpus.count > 1 || cli->flags.log || cli->options.threads > 1))
 		fail(build, EXIT_USAGE, NULL,
 		        "--stepwise goes with one CPU and one thread, without --profile managed and --log");
-	if (cli->stepwise && strchr(cli->options.target->needs, ' '))
+	if (cli->flags.stepwise && strchr(cli->options.target->needs, ' '))
 		fail(build, EXIT_USAGE, NULL,
 		        "--stepwise: each call asks for the instructions of %s; --cpu generic asks nobody",
 		        cli->options.target->name);
-	if (no_libc && (cuda || managed || cli->log))
+	if (no_libc && (cuda || managed || cli->flags.log))
 		fail(build, EXIT_USAGE, NULL, "--libc none goes without --target cuda, --profile managed and --log");
 	FOR_ALL (i, cli->sections)
 		set_section(cli, &cli->sections.at[i]);
@@ -141,22 +142,22 @@ static void check_bare(struct cli *cli, bool cuda, bool managed)
 static void check_project(const struct cli *cli, bool cuda, bool managed)
 {
 	struct build *build = cli->build;
-	if ((cli->project || cli->board) && (cuda || managed || !cli->options.target->freestanding))
+	if ((cli->image.project || cli->image.board) && (cuda || managed || !cli->options.target->freestanding))
 		fail(build, EXIT_USAGE, NULL,
 		        "--%s is for libraries of microcontrollers: name one by --cpu, as cortex-m4, or by --board",
-		        cli->project ? "package" : "board");
-	if (!cli->project)
+		        cli->image.project ? "package" : "board");
+	if (!cli->image.project)
 		return;
 	if (cli->argument_count > 1 || cli->options.cuts.count || (cli->weights && !strcmp(cli->weights, "beside")))
 		fail(build, EXIT_USAGE, NULL, "--package goes with one model, without --cut and --weights beside");
-	if (cli->board || !project_needs_board(cli->project))
+	if (cli->image.board || !project_needs_board(cli->image.project))
 		return;
 	const char *boards = "";
 	for (int i = 0; board_at(i); i++)
 		if (!strcmp(board_at(i)->cpu, cli->options.target->name))
 			boards = arena_printf(build->arena, "%s%s%s", boards, *boards ? ", " : "", board_at(i)->name);
-	fail(build, EXIT_USAGE, NULL, "--package %s needs --board, of %s: %s", cli->project, cli->options.target->name,
-	        boards);
+	fail(build, EXIT_USAGE, NULL, "--package %s needs --board, of %s: %s", cli->image.project,
+	        cli->options.target->name, boards);
 }
 
 /* What is known before a compiler: code and stack come on top. */
@@ -164,7 +165,7 @@ static void check_memories(const struct cli *cli, const struct part *part)
 {
 	const struct lowered *lowered = part->lowered;
 	int64_t ram = lowered->workspace_bytes + cli_border_bytes(lowered, true) + cli_border_bytes(lowered, false);
-	const struct board *board = cli->board;
+	const struct board *board = cli->image.board;
 	for (size_t i = 0; board && lowered_has_memories(lowered) && i < lowered->workspace_pools.count; i++) {
 		const struct workspace_pool *pool = &lowered->workspace_pools.at[i];
 		const struct board_memory *memory = board_memory_find(board, pool->name);
@@ -230,7 +231,7 @@ static void report(const struct cli *cli, const struct package *package, const c
 		weights += lowered->weights_bytes;
 	}
 	weights = package->weights_bytes ? *package->weights_bytes : weights;
-	if (cli->json) {
+	if (cli->flags.json) {
 		json_t *out = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I}", "directory", directory, "name", package->name,
 		        "kernels", (json_int_t)kernels, "workspace_bytes", (json_int_t)workspace, "largest_live_set",
 		        (json_int_t)live, "weights_bytes", (json_int_t)weights);
@@ -240,7 +241,7 @@ static void report(const struct cli *cli, const struct package *package, const c
 	} else
 		printf("%s: %" PRId64 " kernels, workspace %" PRId64 " bytes, weights %" PRId64 " bytes, for %s\n",
 		        directory, kernels, workspace, weights, cpus_text(cli->build, cli));
-	if (cli->json)
+	if (cli->flags.json)
 		return;
 	report_cpus(package);
 	if (cli->options.threads > 1 && cli->options.target->freestanding)
@@ -279,8 +280,8 @@ static void add_images(struct cli *cli, struct making *making)
 	static const char *const usual[] = { "sm_80", "sm_90", "sm_100" };
 	struct build *build = cli->build;
 	struct package *package = &making->package;
-	const char *const *archs = cli->archs.count ? cli->archs.at : usual;
-	int count = cli->archs.count ? (int)cli->archs.count : (int)COUNT(usual);
+	const char *const *archs = cli->cuda.archs.count ? cli->cuda.archs.at : usual;
+	int count = cli->cuda.archs.count ? (int)cli->cuda.archs.count : (int)COUNT(usual);
 	making->images = arena_new_array(build->arena, struct image, (size_t)count + 1);
 	FOR (i, count)
 		making->images[i].arch = archs[i];
@@ -290,11 +291,11 @@ static void add_images(struct cli *cli, struct making *making)
 	package->images = making->images;
 	package->image_count = count + !cli->options.target->gpu->group_dot8s;
 	making->judged = cli->argument_count > 1 ? count : package->image_count;
-	if (cli->no_compile)
+	if (cli->flags.no_compile)
 		return;
-	making->nvrtc = nvrtc_find(build, cli->nvrtc);
-	if (!making->nvrtc && cli->nvrtc)
-		fail(build, EXIT_ENVIRONMENT, cli->nvrtc, "is no NVRTC that can be opened");
+	making->nvrtc = nvrtc_find(build, cli->cuda.nvrtc);
+	if (!making->nvrtc && cli->cuda.nvrtc)
+		fail(build, EXIT_ENVIRONMENT, cli->cuda.nvrtc, "is no NVRTC that can be opened");
 	if (!making->nvrtc)
 		fail(build, EXIT_ENVIRONMENT, NULL,
 		        NVRTC_LACKS ", or name it by --nvrtc FILE; --no-compile writes sources alone");
@@ -379,15 +380,15 @@ static void check_cut(const struct cli *cli)
 static void check_run(struct cli *cli, bool cuda, bool managed)
 {
 	struct build *build = cli->build;
-	if (cli->large && cli->options.pool_cap)
+	if (cli->flags.large && cli->options.pool_cap)
 		fail(build, EXIT_USAGE, NULL, "--large-models goes without --pool-cap");
-	if (!cli->large && !cli->options.pool_cap)
+	if (!cli->flags.large && !cli->options.pool_cap)
 		cli->options.pool_cap = (int64_t)INGOT_PLAN_CAP_32;
 	cli->options.keeps_apart = managed; /* the runtime gives each node a place */
 	if (cuda && cli->schedule && strcmp(cli->schedule, "steps"))
 		fail(build, EXIT_USAGE, NULL,
 		        "--target cuda: routines are schedules of kernels (--schedule steps, the default there)");
-	if (!managed && (cli->schedule || cli->no_hosted || cli->merges.count))
+	if (!managed && (cli->schedule || cli->flags.no_hosted || cli->merges.count))
 		fail(build, EXIT_USAGE, NULL, "--schedule, --no-hosted and --merge are for --profile managed");
 	check_library(cli, cuda, managed);
 	check_bare(cli, cuda, managed);
@@ -414,13 +415,13 @@ static void lower_all(struct cli *cli, struct making *making, bool cuda)
 		.managed = managed,
 		.cflags = cflags_of(cli),
 		.no_libc = needs_no_libc(cli),
-		.stepwise = cli->stepwise,
+		.stepwise = cli->flags.stepwise,
 		.weights_c = cli->weights ? !strcmp(cli->weights, "c") : cli->options.target->freestanding && !managed,
-		.project = cli->project,
-		.board = cli->board,
+		.project = cli->image.project,
+		.board = cli->image.board,
 		.weights_section = cli->weights_section,
-		.exported = cli->shared,
-		.no_hosted = cli->no_hosted,
+		.exported = cli->flags.shared,
+		.no_hosted = cli->flags.no_hosted,
 		.weights = weights_of(cli, managed),
 		.steps = cuda || (cli->schedule && !strcmp(cli->schedule, "steps")),
 		.merges = cli->merges.at,
@@ -435,7 +436,7 @@ static void lower_all(struct cli *cli, struct making *making, bool cuda)
 	package->part_count = cpus ? (int)cli->cpus.count : cli->argument_count;
 	package->parts = cpus ? cpus_lower(build, &cli->options, cli->arguments[0], cli->cpus.at, package->part_count)
 	                      : batch_lower(build, &cli->options, cli->arguments, cli->argument_count);
-	if (cli->board)
+	if (cli->image.board)
 		check_memories(cli, package->parts);
 	package->name = making->emit.name = cli->argument_count > 1 ? cli->options.name
 	        : cpus                                              ? package->parts->routine
@@ -447,7 +448,7 @@ static void run(struct cli *cli)
 	struct build *build = cli->build;
 	bool cuda = cli_takes_cuda(cli), managed = cli->profile && !strcmp(cli->profile, "managed");
 	check_run(cli, cuda, managed);
-	if (cli->log)
+	if (cli->flags.log)
 		cli->options.target = logging_target(build, cli);
 	int count = (int)cli->options.cuts.count + 1;
 	struct making *makings = arena_new_array(build->arena, struct making, (size_t)count);
@@ -464,10 +465,11 @@ static void run(struct cli *cli)
 		struct making *making = &makings[m];
 		making->directory =
 		        count == 1 ? directory : arena_printf(build->arena, "%s/%s", directory, making->package.name);
-		if (cuda && !cli->no_compile && making->package.part_count > 1) /* judged one by one, made for all */
+		if (cuda && !cli->flags.no_compile
+		        && making->package.part_count > 1) /* judged one by one, made for all */
 			package_images(&making->emit, &making->package, making->nvrtc, making->images,
 			        making->package.image_count, NULL);
-		if (!cli->no_compile)
+		if (!cli->flags.no_compile)
 			making->package.cc = cc_for_target(build, cli->options.target, cli->cc);
 		orders[m] = (struct package_order){ &making->emit, &making->package, making->directory };
 	}
@@ -477,7 +479,7 @@ static void run(struct cli *cli)
 	json_t *list = json_array();
 	FOR (m, count)
 		report(cli, &makings[m].package, makings[m].directory, list);
-	if (cli->json)
+	if (cli->flags.json)
 		cli_print_json(count == 1 ? json_incref(json_array_get(list, 0))
 		                          : json_pack("{s:s,s:O}", "directory", directory, "parts", list),
 		        stdout);

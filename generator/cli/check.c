@@ -44,7 +44,7 @@ static bool check_set(struct build *build, struct cli *cli, struct engine *engin
 		bool drawn = random[program->outputs.at[i]->number];
 		struct comparison c = (drawn ? data_compare_drawn : data_compare)(
 		        build, &data->outputs.at[i], &made, outputs[i], data->backend);
-		if (!cli->json)
+		if (!cli->flags.json)
 			printf("%s %s: %s%s (largest difference %.3g%s)\n", c.right ? "ok" : "DIFFERENT", names[i],
 			        c.right ? drawn ? "random: type, shape, range and mean" : "within tolerance" : c.why,
 			        c.nonfinite ? ", non-finite values compared" : "", c.worst,
@@ -93,7 +93,7 @@ static json_t *compare_layers(struct cli *cli, struct model *rounded)
 	json_t *layers =
 	        layers_compare(build, rounded->program, strict->program, inputs_of(build, strict, &sets->all.at[0]));
 	size_t count = json_array_size(layers);
-	for (size_t i = 0; i < count && i < LAYERS_SHOWN && !cli->json; i++) {
+	for (size_t i = 0; i < count && i < LAYERS_SHOWN && !cli->flags.json; i++) {
 		const json_t *layer = json_array_get(layers, i), *error = json_object_get(layer, "error");
 		const char *name = json_string_value(json_object_get(layer, "layer"));
 		if (json_is_real(error))
@@ -102,7 +102,7 @@ static json_t *compare_layers(struct cli *cli, struct model *rounded)
 		else
 			printf("%s: %s %s makes values that are not finite\n", name, by, word);
 	}
-	if (count > LAYERS_SHOWN && !cli->json)
+	if (count > LAYERS_SHOWN && !cli->flags.json)
 		printf("and %zu other layers, by less; --json has all\n", count - LAYERS_SHOWN);
 	return layers;
 }
@@ -114,7 +114,7 @@ static void run(struct cli *cli)
 	bool as_double = cli_as_double(cli, kind);
 	struct data_sets *sets;
 	struct model *model = data_compile(cli, compiled, &sets);
-	if (!cli->json)
+	if (!cli->flags.json)
 		data_held_print(model->graph);
 	cli_weigh_denormals(model);
 	struct engine *volatile engine = NULL;
@@ -132,7 +132,7 @@ static void run(struct cli *cli)
 	}
 	build->out = out;
 	engine_close(engine);
-	if (cli->json && !build->code) {
+	if (cli->flags.json && !build->code) {
 		json_t *kernels = json_array();
 		for (size_t k = 0; model->lowered && k < model->lowered->kernels.count; k++)
 			json_array_append_new(kernels, json_string(model->lowered->kernels.at[k]->name));

@@ -54,17 +54,29 @@ struct cli {
 	struct build *build;
 	const struct command *command;
 	struct options options;
-	const char *target, *cpu, *output, *cc, *cflags, *stage, *kernel, *math, *profile, *schedule;
-	const char *weights, *nvrtc, *compare, *libc, *project;
-	const struct board *board;
-	int64_t flash, ram;     /* of size: limits; 0: none */
-	int rounds;             /* of bench; 0: BENCH_ROUNDS */
-	bool calls_only;        /* of bench: no kernel is timed apart */
-	word_list archs;        /* of --target cuda, ascending */
-	struct block_tile tile; /* of --target cuda */
-	bool tile_each;         /* … of each image its own */
-	bool stepwise;
-	bool json, no_compile, shared, engines, no_hosted, no_run, verbose, log, large, optimise_given, help;
+	const char *target, *cpu, *output, *cc, *cflags, *stage, *kernel, *math, *profile, *schedule, *weights;
+	struct cuda_words {
+		const char *nvrtc;
+		word_list archs; /* ascending */
+		struct block_tile tile;
+		bool tile_each; /* … of each image its own */
+	} cuda;
+	/* of bench */
+	struct timing_words {
+		const char *compare;
+		int rounds;      /* 0: BENCH_ROUNDS */
+		bool calls_only; /* no kernel is timed apart */
+	} timing;
+	/* of firmware */
+	struct image_words {
+		const char *libc, *project;
+		const struct board *board;
+		int64_t flash, ram; /* limits; 0: none */
+	} image;
+	struct cli_flags {
+		bool stepwise, json, no_compile, shared, engines, no_hosted, no_run, verbose, log, large,
+		        optimise_given, help;
+	} flags;
 	VECTOR(const struct target *) cpus; /* of --cpu, where build has several best first; else none */
 	word_list merges;
 	bound_files sections;        /* of --section: name: what; path: the section */

@@ -609,7 +609,7 @@ size_t data_sizes(const struct program *program)
 {
 	size_t count = 0;
 	FOR_ALL (i, program->outputs)
-		count += program->outputs.at[i]->sizes != NULL;
+		count += program->outputs.at[i]->port.sizes != NULL;
 	return count;
 }
 

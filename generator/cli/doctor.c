@@ -255,7 +255,7 @@ static void run(struct cli *cli)
 	look_at_tmpdir(&f);
 	look_at_jit(&f);
 	look_for_cuda(&f);
-	if (cli->json)
+	if (cli->flags.json)
 		print_json(&f);
 	else {
 		printf("ingot %s, native: %s\n", INGOT_VERSION, target_native()->name);

@@ -96,7 +96,7 @@ static void print_json(const struct command *only, FILE *to)
 static void run(struct cli *cli)
 {
 	const struct command *command = cli->argument_count ? command_find(cli->build, cli->arguments[0]) : NULL;
-	if (cli->json)
+	if (cli->flags.json)
 		print_json(command, stdout);
 	else if (command)
 		help_command(command, stdout);

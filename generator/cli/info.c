@@ -96,7 +96,7 @@ static void try_stages(struct info *info, struct graph *graph)
 			const struct program *program = define_graph(graph);
 			info->multiply_adds = 0;
 			FOR_EACH (const struct definition *d, program->all) {
-				if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products)
+				if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->sum.products)
 					info->multiply_adds +=
 					        (double)definition_elements(d) * (double)definition_terms(d);
 			}
@@ -281,11 +281,11 @@ static void run(struct cli *cli)
 	walk(&info, graph, count_parameters);
 	if (!info.unknown)
 		try_stages(&info, graph);
-	if (cli->json)
+	if (cli->flags.json)
 		cli_print_json(info_json(&info, graph), stdout);
 	else
 		print_text(&info, graph);
-	if (!cli->json)
+	if (!cli->flags.json)
 		printf("%-14s %s\n", "verdict", verdict(&info, graph));
 	cli->build->code = info.unknown || info.refused ? EXIT_UNSUPPORTED : EXIT_RIGHT;
 }

@@ -18,7 +18,7 @@ static bool is_layer(const struct definition *d)
 {
 	if (d->source != SOURCE_COMPUTED || !definition_elements(d))
 		return false;
-	return d->type == DTYPE_F32 ? d->products || d->is_output || d->reduce == REDUCE_REPEAT
+	return d->type == DTYPE_F32 ? d->sum.products || d->port.is_output || d->reduce == REDUCE_REPEAT
 	                            : d->type == DTYPE_I8 || d->type == DTYPE_U8;
 }
 

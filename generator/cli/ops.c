@@ -86,7 +86,7 @@ static void list_own(const struct cli *cli, const struct own_operator *own, json
 		asked |= is_own_called(own, cli->arguments[a]);
 	if (!asked)
 		return;
-	if (!cli->json)
+	if (!cli->flags.json)
 		printf("%-24s of %s, by %s\n", own->name, cli->options.templates, own->files);
 	json_array_append_new(
 	        list, json_pack("{s:s,s:s,s:s}", "name", own->name, "by", "templates", "files", own->files));
@@ -105,7 +105,7 @@ static void run(struct cli *cli)
 		if (!is_asked(cli, &ops[i]))
 			continue;
 		const char *domain = *ops[i].domain ? ops[i].domain : "ai.onnx";
-		if (!cli->json) {
+		if (!cli->flags.json) {
 			printf("%-24s %s since version %d%s%s\n", ops[i].name, domain, ops[i].since,
 			        ops[i].text ? ", by the function body " : "", ops[i].text ? ops[i].text : "");
 			print_attributes(cli->build, &ops[i]);
@@ -120,7 +120,7 @@ static void run(struct cli *cli)
 		json_object_set_new(one, "attributes", attribute_list(&ops[i]));
 		json_array_append_new(list, one);
 	}
-	if (cli->json)
+	if (cli->flags.json)
 		cli_print_json(list, stdout);
 	else
 		json_decref(list);

@@ -186,7 +186,7 @@ static void set_threads(struct cli *cli, const struct option_row *row, const cha
 }
 static void set_rounds(struct cli *cli, const struct option_row *row, const char *value)
 {
-	cli->rounds = (int)number_of(cli, row, value, BENCH_ROUNDS);
+	cli->timing.rounds = (int)number_of(cli, row, value, BENCH_ROUNDS);
 }
 static void set_pool_cap(struct cli *cli, const struct option_row *row, const char *value)
 {
@@ -277,7 +277,7 @@ static void set_cpus(struct cli *cli, const struct option_row *row, const char *
 static void set_board(struct cli *cli, const struct option_row *row, const char *value)
 {
 	(void)row;
-	cli->board = board_find(value);
+	cli->image.board = board_find(value);
 }
 
 static int by_number(const void *a, const void *b)
@@ -292,31 +292,31 @@ static void set_archs(struct cli *cli, const struct option_row *row, const char 
 {
 	struct build *build = cli->build;
 	char *rest, *copy = arena_copy(build->arena, value, strlen(value)), *end;
-	cli->archs.count = 0;
+	cli->cuda.archs.count = 0;
 	for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
 		long number =
 		        strncmp(word, "sm_", 3) || !isdigit((unsigned char)word[3]) ? 0 : strtol(word + 3, &end, 10);
 		if (number < 10 || number > 999 || (*end && end[1]))
 			wrong(cli, row, value, "should be as sm_80,sm_90");
-		if (cli->archs.count == IMAGES_MOST - 1)
+		if (cli->cuda.archs.count == IMAGES_MOST - 1)
 			fail(build, EXIT_USAGE, NULL, "--arch: more than %d", IMAGES_MOST - 1);
-		push(build->arena, &cli->archs, word);
+		push(build->arena, &cli->cuda.archs, word);
 	}
-	if (!cli->archs.count)
+	if (!cli->cuda.archs.count)
 		wrong(cli, row, value, "should be as sm_80,sm_90");
-	qsort(cli->archs.at, cli->archs.count, sizeof *cli->archs.at, by_number);
-	for (size_t i = 1; i < cli->archs.count; i++)
-		if (!by_number(&cli->archs.at[i - 1], &cli->archs.at[i]))
-			fail(build, EXIT_USAGE, NULL, "--arch %s: %s is there twice", value, cli->archs.at[i]);
+	qsort(cli->cuda.archs.at, cli->cuda.archs.count, sizeof *cli->cuda.archs.at, by_number);
+	for (size_t i = 1; i < cli->cuda.archs.count; i++)
+		if (!by_number(&cli->cuda.archs.at[i - 1], &cli->cuda.archs.at[i]))
+			fail(build, EXIT_USAGE, NULL, "--arch %s: %s is there twice", value, cli->cuda.archs.at[i]);
 }
 
 /* "128x64x16": rows, columns and terms of a block; "warps": none; "each": of each image its own. */
 static void set_tile(struct cli *cli, const struct option_row *row, const char *value)
 {
-	struct block_tile *tile = &cli->tile;
+	struct block_tile *tile = &cli->cuda.tile;
 	int end = 0;
-	cli->tile_each = !strcmp(value, "each");
-	if (cli->tile_each)
+	cli->cuda.tile_each = !strcmp(value, "each");
+	if (cli->cuda.tile_each)
 		*tile = (struct block_tile){ 0 };
 	else if (!strcmp(value, "warps"))
 		*tile = (struct block_tile){ .rows = -1 };
@@ -330,7 +330,7 @@ static void set_optimise(struct cli *cli, const struct option_row *row, const ch
 {
 	(void)row;
 	cli->options.optimise = !strcmp(value, "size") ? OPTIMISE_SIZE : OPTIMISE_SPEED;
-	cli->optimise_given = true;
+	cli->flags.optimise_given = true;
 }
 
 static void set_numeric(struct cli *cli, const struct option_row *row, const char *value)
@@ -490,7 +490,7 @@ const struct option_row option_rows[] = {
 	{ "cut", NULL, 0, "TENSOR[,TENSOR]", IN_BUILD, add_cuts, 0, NULL, NULL,
 	        "a library for each part of the model: NAME_0 computes the first of these, and so on, NAME_N the rest; "
 	        "NAME_parts.json says what lies between them; may be given again" },
-	{ "no-hosted", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_hosted), NULL, NULL,
+	{ "no-hosted", NULL, 0, NULL, IN_BUILD, set_flag, AT(flags.no_hosted), NULL, NULL,
 	        "no tensor has a host array: transfers alone go in and out" },
 	{ "merge", NULL, 0, "NAME", IN_BUILD, add_text, AT(merges), NULL, NULL,
 	        "an input that is read from the stream's merge buffer; one for each model" },
@@ -498,20 +498,20 @@ const struct option_row option_rows[] = {
 	        "an input that keeps its value; output OUT is its next one; may be given again" },
 	{ "dump", NULL, 0, NULL, IN_BUILD, set_flag, AT(options.dump), NULL, NULL,
 	        "also what each stage made, as NAME.STAGE.txt: graph, definitions, kernels, loops, plan" },
-	{ "log", NULL, 0, NULL, IN_BUILD, set_flag, AT(log), NULL, NULL,
+	{ "log", NULL, 0, NULL, IN_BUILD, set_flag, AT(flags.log), NULL, NULL,
 	        "code that appends each assignment to the context's log file: slow, for looking" },
 	{ "io", NULL, 0, "WORD", IN_BUILD | IN_SHOW | IN_SIZE, set_text, AT(options.io), LIST("caller", "workspace"),
 	        NULL,
 	        "where inputs and outputs lie: caller (default), memory of the caller's; or workspace: at offsets in "
 	        "it "
 	        "that the header says, an input only until it is read, an output until the next call" },
-	{ "large-models", NULL, 0, NULL, IN_BUILD, set_flag, AT(large), NULL, NULL,
+	{ "large-models", NULL, 0, NULL, IN_BUILD, set_flag, AT(flags.large), NULL, NULL,
 	        "tensors and pools may have more than 4 GiB" },
 	{ "pool-cap", NULL, 0, "BYTES", IN_BUILD, set_pool_cap, 0, NULL, NULL,
 	        "the largest pool, and the largest tensor, of a module (default 4 GiB)" },
-	{ "flash", NULL, 0, "BYTES", IN_SIZE, set_memory, AT(flash), NULL, NULL,
+	{ "flash", NULL, 0, "BYTES", IN_SIZE, set_memory, AT(image.flash), NULL, NULL,
 	        "how much there is for code and weights, as 256k or 1m: exit 6 beyond it" },
-	{ "ram", NULL, 0, "BYTES", IN_SIZE, set_memory, AT(ram), NULL, NULL,
+	{ "ram", NULL, 0, "BYTES", IN_SIZE, set_memory, AT(image.ram), NULL, NULL,
 	        "how much there is for workspace, states, stack, inputs and outputs: exit 6 beyond it" },
 	{ "pool", NULL, 0, "NAME=BYTES[,NAME=BYTES]", IN_BUILD | IN_SIZE | IN_SHOW | IN_REPORT, add_pools, 0, NULL,
 	        NULL,
@@ -526,7 +526,7 @@ const struct option_row option_rows[] = {
 	        "avxvnni" },
 	{ "board", NULL, 0, "BOARD", IN_BUILD | IN_SIZE, set_board, 0, NULL, board_word,
 	        "a microcontroller's board: its CPU, and its flash and RAM as limits (exit 6 beyond them)" },
-	{ "package", NULL, 0, "WORD", IN_BUILD, set_text, AT(project), NULL, package_word,
+	{ "package", NULL, 0, "WORD", IN_BUILD, set_text, AT(image.project), NULL, package_word,
 	        "for microcontrollers: also a program that runs the network once, and what arduino, cmake, make "
 	        "(both with --board) or zephyr wants beside it" },
 	{ "dim", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_dim, 0, NULL, NULL,
@@ -549,11 +549,11 @@ const struct option_row option_rows[] = {
 	        "bench have one of their own" },
 	{ "rounds", NULL, 0, "N", IN_BENCH, set_rounds, 0, NULL, NULL,
 	        "time at most N rounds (default 201, the most)" },
-	{ "compare", NULL, 0, "FILE", IN_BENCH | IN_REPORT, set_text, AT(compare), NULL, NULL,
+	{ "compare", NULL, 0, "FILE", IN_BENCH | IN_REPORT, set_text, AT(timing.compare), NULL, NULL,
 	        "beside another build: what bench --json or report --json said of it" },
-	{ "no-run", NULL, 0, NULL, IN_REPORT, set_flag, AT(no_run), NULL, NULL,
+	{ "no-run", NULL, 0, NULL, IN_REPORT, set_flag, AT(flags.no_run), NULL, NULL,
 	        "nothing is compiled and run: times are reckoned from facts of the processor, in cycles" },
-	{ "calls-only", NULL, 0, NULL, IN_BENCH, set_flag, AT(calls_only), NULL, NULL,
+	{ "calls-only", NULL, 0, NULL, IN_BENCH, set_flag, AT(timing.calls_only), NULL, NULL,
 	        "time whole calls alone, as many as two seconds hold: no kernel apart, no limit" },
 	{ "optimise", "optimize", 0, "WORD", IN_MODEL, set_optimise, 0, LIST("speed", "size"), NULL,
 	        "speed (default, but on microcontrollers) or size: smallest library and RAM; of code alone, no bit "
@@ -592,7 +592,7 @@ const struct option_row option_rows[] = {
 	        "the C compiler, arguments may follow (default $CC, else cc, gcc, clang)" },
 	{ "cflags", NULL, 0, "FLAGS", IN_BUILD | IN_SIZE, set_cflags, AT(cflags), NULL, NULL,
 	        "flags for it behind those of the CPU: \"-mcpu=cortex-m3 -mthumb\"" },
-	{ "shared", NULL, 0, NULL, IN_BUILD, set_flag, AT(shared), NULL, NULL,
+	{ "shared", NULL, 0, NULL, IN_BUILD, set_flag, AT(flags.shared), NULL, NULL,
 	        "also libNAME.so, which exports the functions of the header alone" },
 	{ "arch", NULL, 0, "ARCH[,ARCH]", IN_BUILD | IN_SHOW | IN_RUN | IN_CHECK, set_archs, 0, NULL, NULL,
 	        "of --target cuda: what code is made for, and of the lowest PTX (default sm_80,sm_90,sm_100); tiles "
@@ -601,9 +601,9 @@ const struct option_row option_rows[] = {
 	{ "tile", NULL, 0, "TILE", IN_BUILD | IN_SHOW, set_tile, 0, NULL, NULL,
 	        "of --target cuda: large products by blocks of this tile, as 128x64x16 (rows, columns, terms), or by "
 	        "warps; those that cannot have it as reckoned; each: by tiles of their own for each of --arch" },
-	{ "nvrtc", NULL, 0, "FILE", IN_BUILD, set_text, AT(nvrtc), NULL, NULL,
+	{ "nvrtc", NULL, 0, "FILE", IN_BUILD, set_text, AT(cuda.nvrtc), NULL, NULL,
 	        "NVIDIA's runtime compiler (default below $CUDA_HOME, the loader's path, $VIRTUAL_ENV)" },
-	{ "no-compile", NULL, 0, NULL, IN_BUILD | IN_SIZE, set_flag, AT(no_compile), NULL, NULL, "sources only" },
+	{ "no-compile", NULL, 0, NULL, IN_BUILD | IN_SIZE, set_flag, AT(flags.no_compile), NULL, NULL, "sources only" },
 	{ "stage", NULL, 0, "WORD", IN_SHOW, set_text, AT(stage), show_stages, NULL,
 	        "graph (default), definitions, kernels, loops, plan, source or glue" },
 	{ "kernel", NULL, 0, "NAME", IN_SHOW, set_text, AT(kernel), NULL, NULL,
@@ -614,10 +614,10 @@ const struct option_row option_rows[] = {
 	{ "section", NULL, 0, "WHAT=SECTION", IN_BUILD, add_section, AT(sections), NULL, NULL,
 	        "where the linker puts what is linked in, in ELF objects: weights=.ext_flash; or a pool of --pool, "
 	        "as --package has it: dtcm=.dtcm" },
-	{ "libc", NULL, 0, "WORD", IN_BUILD, set_text, AT(libc), LIST("system", "none"), NULL,
+	{ "libc", NULL, 0, "WORD", IN_BUILD, set_text, AT(image.libc), LIST("system", "none"), NULL,
 	        "system (default): memcpy, memset and, for doubles, libm may be called; none: nothing is, not even "
 	        "those" },
-	{ "stepwise", NULL, 0, NULL, IN_BUILD, set_flag, AT(stepwise), NULL, NULL,
+	{ "stepwise", NULL, 0, NULL, IN_BUILD, set_flag, AT(flags.stepwise), NULL, NULL,
 	        "also NAME_step(context), which runs one kernel and says whether more come" },
 	{ "weights", NULL, 0, NULL, IN_SHOW, set_flag, AT(options.weights), NULL, NULL,
 	        "of --stage graph: every value, not the first 16 of each tensor; it then reads back as a model" },
@@ -625,9 +625,9 @@ const struct option_row option_rows[] = {
 	        "an input, as .npy; FILE.npz alone: all inputs, by their names" },
 	{ "output", NULL, 0, "NAME=FILE", IN_RUN, add_file, AT(outputs), NULL, NULL,
 	        "where an output goes, as .npy; FILE.npz alone: all outputs, by their names" },
-	{ "engines", NULL, 0, NULL, IN_TARGETS, set_flag, AT(engines), NULL, NULL,
+	{ "engines", NULL, 0, NULL, IN_TARGETS, set_flag, AT(flags.engines), NULL, NULL,
 	        "what --target of run, check and bench names, instead" },
-	{ "verbose", NULL, 'v', NULL, IN_MODEL, set_flag, AT(verbose), NULL, NULL,
+	{ "verbose", NULL, 'v', NULL, IN_MODEL, set_flag, AT(flags.verbose), NULL, NULL,
 	        "a line for each stage, to standard error; on a terminal long work is shown anyway" },
 	{ "check", NULL, 0, NULL, IN_MODEL, set_check, 0, NULL, NULL,
 	        "each stage's checker runs after every step (so does $INGOT_CHECK)" },
@@ -666,7 +666,7 @@ const struct option_row option_rows[] = {
 	        "instead of {#" },
 	{ "comment-end", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.comment_end), NULL, NULL, "instead of #}" },
 	{ "json", NULL, 0, NULL, (IN_MODEL & ~IN_SHOW) | IN_INFO | IN_OPS | IN_TARGETS | IN_DOCTOR | IN_HELP, set_flag,
-	        AT(json), NULL, NULL, "output for programs" },
-	{ "help", NULL, 'h', NULL, ~0u, set_flag, AT(help), NULL, NULL, "this text" },
+	        AT(flags.json), NULL, NULL, "output for programs" },
+	{ "help", NULL, 'h', NULL, ~0u, set_flag, AT(flags.help), NULL, NULL, "this text" },
 };
 const int option_row_count = COUNT(option_rows);

@@ -107,7 +107,7 @@ static const struct target *default_cpu(const struct cli *cli)
 	const struct target *built = target_find("x86-64-v3");
 	bool compiles = !cli->target || !strcmp(cli->target, engine_c.name);
 	bool times = cli->command->bit & (IN_BENCH | IN_REPORT),
-	     builds = cli->command->bit & (IN_BUILD | IN_SIZE) || cli->no_run;
+	     builds = cli->command->bit & (IN_BUILD | IN_SIZE) || cli->flags.no_run;
 	return builds || (times && compiles && target_runs(built)) ? built : target_find("native");
 }
 
@@ -123,12 +123,12 @@ static void choose_factors(struct cli *cli)
 static void choose_cpu(struct cli *cli)
 {
 	struct options *options = &cli->options;
-	const struct target *of_board = cli->board ? target_find(cli->board->cpu) : NULL;
+	const struct target *of_board = cli->image.board ? target_find(cli->image.board->cpu) : NULL;
 	if (of_board && cli->cpus.count && (cli->cpus.count > 1 || strcmp(cli->cpus.at[0]->name, of_board->name) != 0))
-		fail(cli->build, EXIT_USAGE, NULL, "--cpu %s: --board %s has a %s", cli->cpu, cli->board->name,
+		fail(cli->build, EXIT_USAGE, NULL, "--cpu %s: --board %s has a %s", cli->cpu, cli->image.board->name,
 		        of_board->name);
 	options->target = cli->cpus.count ? cli->cpus.at[0] : of_board ? of_board : default_cpu(cli);
-	if (options->target->short_flash && !cli->optimise_given)
+	if (options->target->short_flash && !cli->flags.optimise_given)
 		options->optimise = OPTIMISE_SIZE;
 	if (cli->math && !strcmp(cli->math, "double")) { /* definitions before any rewrite */
 		if (!(cli->command->bit & (IN_RUN | IN_CHECK)))
@@ -147,7 +147,7 @@ static void parse(struct cli *cli, int argc, char **argv)
 	const struct command *command = cli->command;
 	cli->options.threads = 1;
 	read_options(cli, argc, argv);
-	if (cli->help)
+	if (cli->flags.help)
 		return;
 	while (optind < argc) {
 		if (cli->argument_count == command->most)
@@ -167,21 +167,21 @@ static void parse(struct cli *cli, int argc, char **argv)
 /* Where one text is for several, what one of them has alone ("sm_90a") is not in it. */
 static const struct target *target_of_arch(struct cli *cli, size_t i)
 {
-	const char *arch = cli->archs.at[i];
+	const char *arch = cli->cuda.archs.at[i];
 	size_t plain = 3 + strspn(arch + 3, "0123456789");
 	return target_for_gpu(
-	        cli->build->arena, cli->archs.count > 1 ? arena_copy(cli->build->arena, arch, plain) : arch);
+	        cli->build->arena, cli->cuda.archs.count > 1 ? arena_copy(cli->build->arena, arch, plain) : arch);
 }
 
 /* The GPUs of --arch but its own, each once. */
 static void list_others(struct cli *cli, struct target *target)
 {
 	const struct gpu_facts **others =
-	        arena_new_array(cli->build->arena, const struct gpu_facts *, cli->archs.count + 1);
-	if (cli->archs.count < 2 || (cli->profile && !strcmp(cli->profile, "managed")))
+	        arena_new_array(cli->build->arena, const struct gpu_facts *, cli->cuda.archs.count + 1);
+	if (cli->cuda.archs.count < 2 || (cli->profile && !strcmp(cli->profile, "managed")))
 		fail(cli->build, EXIT_USAGE, NULL,
 		        "--tile each goes with several architectures in --arch, without --profile managed");
-	FOR_ALL (i, cli->archs) {
+	FOR_ALL (i, cli->cuda.archs) {
 		const struct gpu_facts *gpu = target_of_arch(cli, i)->gpu;
 		if (gpu != target->gpu && !(target->other_count && others[target->other_count - 1] == gpu))
 			others[target->other_count++] = gpu;
@@ -194,15 +194,15 @@ bool cli_takes_cuda(struct cli *cli)
 	bool cuda = cli->target && !strcmp(cli->target, target_cuda.name);
 	if (cuda && (cli->cpu || cli->options.threads > 1))
 		fail(cli->build, EXIT_USAGE, NULL, "--target cuda goes without --cpu and --threads");
-	if (cli->archs.count && !cuda)
+	if (cli->cuda.archs.count && !cuda)
 		fail(cli->build, EXIT_USAGE, NULL, "--arch is for --target cuda");
-	if ((cli->tile.rows || cli->tile_each) && !cuda)
+	if ((cli->cuda.tile.rows || cli->cuda.tile_each) && !cuda)
 		fail(cli->build, EXIT_USAGE, NULL, "--tile is for --target cuda");
 	if (cuda) { /* one text for all: its tiles are for the one in the middle */
 		struct target *target = arena_new(cli->build->arena, struct target);
-		*target = cli->archs.count ? *target_of_arch(cli, cli->archs.count / 2) : target_cuda;
-		target->options.tile = cli->tile;
-		if (cli->tile_each)
+		*target = cli->cuda.archs.count ? *target_of_arch(cli, cli->cuda.archs.count / 2) : target_cuda;
+		target->options.tile = cli->cuda.tile;
+		if (cli->cuda.tile_each)
 			list_others(cli, target);
 		cli->options.target = target;
 	}
@@ -212,9 +212,9 @@ bool cli_takes_cuda(struct cli *cli)
 const struct engine_kind *cli_engine(struct cli *cli)
 {
 	const struct engine_kind *kind = engine_find(cli->target ? cli->target : "c");
-	if (cli->archs.count && kind != &engine_cuda_emulated)
+	if (cli->cuda.archs.count && kind != &engine_cuda_emulated)
 		fail(cli->build, EXIT_USAGE, NULL, "--arch is for --target cuda-emulated here: others ask the machine");
-	if (cli->archs.count)
+	if (cli->cuda.archs.count)
 		cli->options.target = target_of_arch(cli, 0);
 	if (kind->native)
 		target_ask(cli->build, cli->options.target);
@@ -272,9 +272,9 @@ int cli_main(const struct command *command, int argc, char **argv)
 	if (BUILD_TRY(&build)) {
 		target_native_check(&build);
 		parse(&cli, argc, argv);
-		if (!cli.help)
+		if (!cli.flags.help)
 			progress_begin(&cli);
-		if (cli.help)
+		if (cli.flags.help)
 			help_command(command, stdout);
 		else
 			command->run(&cli);

@@ -147,7 +147,7 @@ void progress_begin(struct cli *cli)
 	sigset_t all, before;
 	shown.command = cli->command->name;
 	shown.begun = seconds();
-	shown.verbose = cli->verbose;
+	shown.verbose = cli->flags.verbose;
 	cli->build->told = told;
 	cli->build->stop = &stop;
 	catch_signals();

@@ -84,7 +84,7 @@ static json_t *sizes_json(const struct cli *cli, const struct lowered *lowered)
 	for (int t = 0; target_at(t) && (asked || lowered->constants_bytes <= FLASH_MOST); t++) {
 		bool this_one = asked && !strcmp(target_at(t)->name, cli->options.target->name);
 		if (target_at(t)->freestanding && (!asked || this_one || !strncmp(target_at(t)->name, "cortex-", 7)))
-			json_array_append_new(list, size_or_why(cli, target_at(t), this_one && !cli->no_run));
+			json_array_append_new(list, size_or_why(cli, target_at(t), this_one && !cli->flags.no_run));
 	}
 	return list;
 }
@@ -95,7 +95,7 @@ static bool rounds(const struct model *model) { return numerics_round(&model->op
 static bool is_quantised(const struct program *program)
 {
 	FOR_ALL (i, program->all)
-		if (program->all.at[i]->products && dtypes[program->all.at[i]->type].class != CLASS_FLOAT)
+		if (program->all.at[i]->sum.products && dtypes[program->all.at[i]->type].class != CLASS_FLOAT)
 			return true;
 	return false;
 }
@@ -105,7 +105,7 @@ static json_t *layers_json(const struct cli *cli, struct model *model)
 {
 	struct options options = cli->options;
 	bool quantised = is_quantised(model->program);
-	if (cli->no_run || !(rounds(model) || quantised))
+	if (cli->flags.no_run || !(rounds(model) || quantised))
 		return NULL;
 	options.numerics = numerics_strict(options.numerics);
 	options.numerics.quantised = QUANTISED_LITERAL;
@@ -160,13 +160,13 @@ static void run(struct cli *cli)
 {
 	struct build *build = cli->build;
 	struct cli quiet = *cli;
-	quiet.json = true;                                             /* no table */
+	quiet.flags.json = true;                                       /* no table */
 	bool away = cli->options.target->freestanding && !cli->target; /* its code is compiled, for its size, not run */
-	const struct engine_kind *kind = cli->no_run || away ? NULL : cli_engine(cli);
+	const struct engine_kind *kind = cli->flags.no_run || away ? NULL : cli_engine(cli);
 	if (kind && !kind->profile)
 		fail(build, EXIT_USAGE, NULL,
 		        "--target %s: its kernels are not timed apart; c and jit are right, or --no-run", kind->name);
-	json_t *other = cli->compare ? compare_read(build, cli->compare) : NULL;
+	json_t *other = cli->timing.compare ? compare_read(build, cli->timing.compare) : NULL;
 	cli->options.profile = kind != NULL;
 	struct model *model = model_read(build, &cli->options);
 	model_prepare(model);
@@ -179,10 +179,10 @@ static void run(struct cli *cli)
 		json_object_set_new(all, "compared", compare(all, other));
 	json_decref(other);
 	json_decref(bench);
-	if (cli->output || !cli->json)
+	if (cli->output || !cli->flags.json)
 		print_page(
 		        cli, all, cli->output ? cli->output : arena_printf(build->arena, "out/%s.html", model->name));
-	if (cli->json && !(cli->output && !strcmp(cli->output, "-")))
+	if (cli->flags.json && !(cli->output && !strcmp(cli->output, "-")))
 		cli_print_json(json_incref(all), stdout);
 	else if (!cli->output)
 		printf("out/%s.html\n", model->name);

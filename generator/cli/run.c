@@ -301,7 +301,7 @@ static void report(
         const struct cli *cli, const struct engine_kind *kind, const struct model *model, void *const *outputs)
 {
 	const struct graph *graph = model->graph;
-	if (!cli->json) {
+	if (!cli->flags.json) {
 		data_held_print(graph);
 		FOR_ALL (i, model->program->outputs)
 			print_output(model, i, outputs);
@@ -353,9 +353,9 @@ static bool check_standard(const struct cli *cli)
 	int count = 0;
 	FOR_ALL (i, cli->outputs)
 		count += !strcmp(cli->outputs.at[i].path, "-");
-	if (count > 1 || (count && cli->json))
+	if (count > 1 || (count && cli->flags.json))
 		fail(cli->build, EXIT_USAGE, NULL, "--output NAME=-: standard output takes one array%s",
-		        cli->json ? ", and goes without --json" : "");
+		        cli->flags.json ? ", and goes without --json" : "");
 	return count > 0;
 }
 

@@ -175,7 +175,7 @@ static void print_sums(const struct sizing *s)
 	struct arena *arena = s->emit.arena;
 	printf("%s for %s%s%s\n", s->part.model, target_text(cli->options.target), s->package.cc ? ", by " : "",
 	        s->package.cc ? s->package.cc : "");
-	printf("flash %10" PRId64 "%s   weights %" PRId64, s->flash, limit_text(arena, cli->flash), s->weights);
+	printf("flash %10" PRId64 "%s   weights %" PRId64, s->flash, limit_text(arena, cli->image.flash), s->weights);
 	if (s->sizes.known)
 		printf(", code %" PRId64 "\n", s->sizes.text - s->weights);
 	else
@@ -183,7 +183,7 @@ static void print_sums(const struct sizing *s)
 		        s->package.cc ? ": its objects are no ELF" : " without a compiler");
 	printf("RAM   %10" PRId64 "%s   workspace %" PRId64 ", state %" PRId64 ", stack %" PRId64 ", inputs %" PRId64
 	       ", outputs %" PRId64,
-	        s->ram, limit_text(arena, cli->ram), s->workspace, s->sizes.state, s->sizes.stack, s->inputs,
+	        s->ram, limit_text(arena, cli->image.ram), s->workspace, s->sizes.state, s->sizes.stack, s->inputs,
 	        s->outputs);
 	if (s->sizes.data + s->sizes.bss)
 		printf(", data %" PRId64 ", bss %" PRId64, s->sizes.data, s->sizes.bss);
@@ -266,10 +266,10 @@ static json_t *sizes_json(const struct sizing *s, bool fits)
 	        "outputs", (json_int_t)s->outputs);
 	if (s->sizes.known)
 		json_object_set_new(all, "code", json_integer(s->sizes.text - s->weights));
-	if (s->cli->flash)
-		json_object_set_new(all, "flash_limit", json_integer(s->cli->flash));
-	if (s->cli->ram)
-		json_object_set_new(all, "ram_limit", json_integer(s->cli->ram));
+	if (s->cli->image.flash)
+		json_object_set_new(all, "flash_limit", json_integer(s->cli->image.flash));
+	if (s->cli->image.ram)
+		json_object_set_new(all, "ram_limit", json_integer(s->cli->image.ram));
 	json_object_set_new(all, "calls", calls);
 	if (lowered_has_memories(s->part.lowered))
 		json_object_set_new(all, "pools", pools_json(s->part.lowered));
@@ -312,7 +312,7 @@ static void size_up(struct sizing *s, struct cli *cli)
 		.name = s->part.name,
 		.threads = cli->options.threads,
 		.options = "",
-		.cc = cli->no_compile ? NULL : cc_for_target(build, cli->options.target, cli->cc),
+		.cc = cli->flags.no_compile ? NULL : cc_for_target(build, cli->options.target, cli->cc),
 		.cflags = cli->cflags,
 		.jobs = 2,
 		.states = cli->options.states.at,
@@ -321,7 +321,7 @@ static void size_up(struct sizing *s, struct cli *cli)
 		.sizes = &s->sizes };
 	s->emit.name = s->part.name;
 	measure(s);
-	if (cli->no_compile)
+	if (cli->flags.no_compile)
 		plan_sizes(s);
 	add_up(s);
 }
@@ -337,20 +337,20 @@ static void run(struct cli *cli)
 {
 	struct build *build = cli->build;
 	struct sizing s;
-	if (cli->board) {
-		cli->flash = cli->flash ? cli->flash : cli->board->flash.bytes;
-		cli->ram = cli->ram ? cli->ram : cli->board->ram.bytes;
+	if (cli->image.board) {
+		cli->image.flash = cli->image.flash ? cli->image.flash : cli->image.board->flash.bytes;
+		cli->image.ram = cli->image.ram ? cli->image.ram : cli->image.board->ram.bytes;
 	}
 	size_up(&s, cli);
-	bool fits = (!cli->flash || s.flash <= cli->flash) && (!cli->ram || s.ram <= cli->ram);
-	if (cli->json)
+	bool fits = (!cli->image.flash || s.flash <= cli->image.flash) && (!cli->image.ram || s.ram <= cli->image.ram);
+	if (cli->flags.json)
 		cli_print_json(sizes_json(&s, fits), stdout);
 	else {
 		print_sums(&s);
 		print_parts(&s);
 	}
-	tell_limit(&s, "flash", s.flash, cli->flash);
-	tell_limit(&s, "ram", s.ram, cli->ram);
+	tell_limit(&s, "flash", s.flash, cli->image.flash);
+	tell_limit(&s, "ram", s.ram, cli->image.ram);
 	build->code = fits ? EXIT_RIGHT : EXIT_LIMIT;
 }
 

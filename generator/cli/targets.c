@@ -58,8 +58,8 @@ static json_t *processors(bool print)
 
 static void run(struct cli *cli)
 {
-	json_t *list = cli->engines ? engines(!cli->json) : processors(!cli->json);
-	if (cli->json)
+	json_t *list = cli->flags.engines ? engines(!cli->flags.json) : processors(!cli->flags.json);
+	if (cli->flags.json)
 		cli_print_json(list, stdout);
 	else
 		json_decref(list);

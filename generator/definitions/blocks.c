@@ -16,7 +16,8 @@ static bool is_long(const struct definition *d)
 {
 	return d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->order == ORDER_LANES
 	        && (d->type == DTYPE_F32 || d->type == DTYPE_F64) && d->rank < MAX_RANK && definition_elements(d) > 0
-	        && definition_terms(d) > TERMS_MOST && (!d->products || expr_equal(d->body->arg[0], d->body->arg[1]));
+	        && definition_terms(d) > TERMS_MOST
+	        && (!d->sum.products || expr_equal(d->body->arg[0], d->body->arg[1]));
 }
 
 /* Rounds of an axis that make a block, each of so many terms: best of whole lanes. */
@@ -63,7 +64,7 @@ static struct definition *part_of(
 	        define_reduction(program, arena_printf(arena, "%s_%s", d->name, blocks ? "blocks" : "rest"), rank,
 	                extents, REDUCE_SUM, count, terms, NULL, expr_substitute(arena, d->body, with));
 	if (d->reduced == 1)
-		part->reduced_counts[0] = d->reduced_counts[0];
+		part->count.reduced[0] = d->count.reduced[0];
 	part->branch = d->branch;
 	part->node = d->node;
 	mark_batch(part, d->batch);
@@ -85,11 +86,11 @@ static void block_sum(struct program *program, struct definition *d)
 	const struct index *at[MAX_RANK];
 	index_vars(arena, at, d->rank + 1, blocks->extents);
 	keep_original(arena, d);
-	d->products = false;
+	d->sum.products = false;
 	d->batch = (1u << d->rank) - 1;
 	d->reduced = 1;
 	d->reduced_extents[0] = blocks->extents[d->rank];
-	memset(d->reduced_counts, 0, sizeof d->reduced_counts);
+	memset(d->count.reduced, 0, sizeof d->count.reduced);
 	d->body = expr_load(arena, blocks, at);
 	if (rest) {
 		const struct expr *load = expr_load(arena, rest, at);
@@ -103,8 +104,8 @@ void block_sums(struct program *program)
 {
 	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
-		if (definition_repeats(d) == d && d->repeat)
-			block_sums(d->repeat->body);
+		if (definition_repeats(d) == d && d->loop.repeat)
+			block_sums(d->loop.repeat->body);
 		if (is_long(d))
 			block_sum(program, program->all.at[i--]);
 	}

@@ -54,8 +54,8 @@ static struct bounds of_definition(const struct definition *d, int depth)
 		return of_type(d->type);
 	if (definition_is_order(d))
 		return (struct bounds){ definition_chooses(d) ? -1 : 0, d->reduced_extents[0] - 1 };
-	if (d->walk)
-		return (struct bounds){ 0, d->walk->leaves - 1 };
+	if (d->trees.walk)
+		return (struct bounds){ 0, d->trees.walk->leaves - 1 };
 	bool extreme = (d->reduce == REDUCE_MAX || d->reduce == REDUCE_MIN) && !definition_scatters(d);
 	if (d->reduce != REDUCE_NONE && (!extreme || definition_terms(d) == 0))
 		return of_type(d->type);

@@ -102,8 +102,8 @@ struct definition *define_reduction(struct program *program, const char *name, i
 		definition->reduced_extents[d] = reduced_extents[d];
 	definition->start = start;
 	definition->body = body;
-	definition->products = reduce == REDUCE_SUM && body->kind == EXPR_SCALAR && body->opcode == SCALAR_mul;
-	definition->batch = definition->products ? 0 : (1u << rank) - 1;
+	definition->sum.products = reduce == REDUCE_SUM && body->kind == EXPR_SCALAR && body->opcode == SCALAR_mul;
+	definition->batch = definition->sum.products ? 0 : (1u << rank) - 1;
 	definition->order = definition_order(definition);
 	return definition;
 }
@@ -117,7 +117,7 @@ struct definition *define_scatter(struct program *program, const char *name, int
 	FOR (d, rank)
 		definition->place[d] = place[d];
 	definition->running = running;
-	definition->products = false;
+	definition->sum.products = false;
 	definition->batch = (1u << rank) - 1;
 	definition->order = ORDER_SERIAL;
 	return definition;
@@ -131,7 +131,7 @@ struct definition *define_order(struct program *program, const char *name, int r
 	for (int i = 0; choice && i < CHOICES; i++)
 		definition->choice[i] = choice[i];
 	definition->type = DTYPE_I64;
-	definition->products = false;
+	definition->sum.products = false;
 	definition->batch = (1u << rank) - 1;
 	definition->order = ORDER_SERIAL;
 	return definition;
@@ -143,9 +143,9 @@ struct definition *define_walk(struct program *program, const char *name, int64_
 	struct definition *definition = define_reduction(
 	        program, name, 2, (int64_t[]){ rows, roots->extents[0] }, REDUCE_WALK, 1, &features, NULL, feature);
 	definition->type = DTYPE_I32;
-	definition->walk = walk;
-	definition->nodes = expr_load_first(program->arena, nodes);
-	definition->roots = expr_load_first(program->arena, roots);
+	definition->trees.walk = walk;
+	definition->trees.nodes = expr_load_first(program->arena, nodes);
+	definition->trees.roots = expr_load_first(program->arena, roots);
 	definition->order = ORDER_SERIAL;
 	return definition;
 }
@@ -161,21 +161,22 @@ struct definition *define_repeated(struct program *program, const char *name, co
 	definition->reduce = REDUCE_REPEAT;
 	definition->batch = (1u << definition->rank) - 1;
 	definition->body = expr_number(program->arena, of->type, 0);
-	definition->repeat = repeat;
-	definition->part = part;
-	definition->operands = base ? 1 : (int)repeat->body->inputs.count;
-	definition->operand = arena_new_array(program->arena, const struct expr *, (size_t)definition->operands + 1);
-	FOR (i, definition->operands)
-		definition->operand[i] = expr_load_first(program->arena, base ? base : operands[i]);
+	definition->loop.repeat = repeat;
+	definition->loop.part = part;
+	definition->loop.operands = base ? 1 : (int)repeat->body->inputs.count;
+	definition->loop.operand =
+	        arena_new_array(program->arena, const struct expr *, (size_t)definition->loop.operands + 1);
+	FOR (i, definition->loop.operands)
+		definition->loop.operand[i] = expr_load_first(program->arena, base ? base : operands[i]);
 	return definition;
 }
 
 struct definition *definition_repeats(const struct definition *definition)
 {
-	bool reads = definition->reduce == REDUCE_REPEAT && definition->operands == 1
-	        && definition->operand[0]->of->repeat == definition->repeat;
+	bool reads = definition->reduce == REDUCE_REPEAT && definition->loop.operands == 1
+	        && definition->loop.operand[0]->of->loop.repeat == definition->loop.repeat;
 	return definition->reduce != REDUCE_REPEAT ? NULL
-	        : reads                            ? definition->operand[0]->of
+	        : reads                            ? definition->loop.operand[0]->of
 	                                           : (struct definition *)(uintptr_t)definition;
 }
 
@@ -200,7 +201,7 @@ bool definition_chooses(const struct definition *definition) { return definition
 bool definition_stands_alone(const struct definition *definition)
 {
 	return definition_scatters(definition) || definition->row || definition_is_order(definition)
-	        || definition->reduce == REDUCE_REPEAT || definition->walk;
+	        || definition->reduce == REDUCE_REPEAT || definition->trees.walk;
 }
 
 bool definition_scatters(const struct definition *definition)
@@ -227,11 +228,11 @@ void definition_loads(const struct definition *definition, void (*visit)(void *,
 	FOR (i, CHOICES)
 		if (definition->choice[i])
 			expr_loads(definition->choice[i], visit, user);
-	FOR (i, definition->operands)
-		expr_loads(definition->operand[i], visit, user);
-	if (definition->walk) {
-		expr_loads(definition->nodes, visit, user);
-		expr_loads(definition->roots, visit, user);
+	FOR (i, definition->loop.operands)
+		expr_loads(definition->loop.operand[i], visit, user);
+	if (definition->trees.walk) {
+		expr_loads(definition->trees.nodes, visit, user);
+		expr_loads(definition->trees.roots, visit, user);
 	}
 }
 
@@ -245,14 +246,14 @@ void definition_map(struct definition *definition, const struct expr *(*map)(voi
 	definition->row = definition->row ? map(user, definition->row) : NULL;
 	FOR (i, CHOICES)
 		definition->choice[i] = definition->choice[i] ? map(user, definition->choice[i]) : NULL;
-	definition->nodes = definition->nodes ? map(user, definition->nodes) : NULL;
-	definition->roots = definition->roots ? map(user, definition->roots) : NULL;
-	if (definition->operands) { /* those that others have stay */
+	definition->trees.nodes = definition->trees.nodes ? map(user, definition->trees.nodes) : NULL;
+	definition->trees.roots = definition->trees.roots ? map(user, definition->trees.roots) : NULL;
+	if (definition->loop.operands) { /* those that others have stay */
 		const struct expr **operand = arena_new_array(
-		        definition->repeat->body->arena, const struct expr *, (size_t)definition->operands);
-		FOR (i, definition->operands)
-			operand[i] = map(user, definition->operand[i]);
-		definition->operand = operand;
+		        definition->loop.repeat->body->arena, const struct expr *, (size_t)definition->loop.operands);
+		FOR (i, definition->loop.operands)
+			operand[i] = map(user, definition->loop.operand[i]);
+		definition->loop.operand = operand;
 	}
 }
 
@@ -275,7 +276,7 @@ struct definition *define_sum_like(struct program *program, const char *name, co
 	struct definition *sum = define_reduction(
 	        program, name, of->rank, of->extents, REDUCE_SUM, of->reduced, of->reduced_extents, start, body);
 	mark_batch(sum, of->batch);
-	memcpy(sum->reduced_counts, of->reduced_counts, sizeof sum->reduced_counts);
+	memcpy(sum->count.reduced, of->count.reduced, sizeof sum->count.reduced);
 	sum->branch = of->branch;
 	sum->node = of->node;
 	return sum;
@@ -293,11 +294,11 @@ void keep_original(struct arena *arena, struct definition *d)
 void become_map(struct definition *definition, const struct expr *body)
 {
 	definition->reduce = REDUCE_NONE;
-	definition->products = false;
+	definition->sum.products = false;
 	definition->order = ORDER_SERIAL;
 	definition->batch = 0;
 	definition->reduced = 0;
-	memset(definition->reduced_counts, 0, sizeof definition->reduced_counts);
+	memset(definition->count.reduced, 0, sizeof definition->count.reduced);
 	definition->start = NULL;
 	definition->body = body;
 }
@@ -335,8 +336,8 @@ int64_t definition_climbs(const struct definition *definition)
 
 struct shown definition_shown(const struct definition *definition)
 {
-	if (definition->shown)
-		return *definition->shown;
+	if (definition->port.shown)
+		return *definition->port.shown;
 	struct shown shown = { .type = definition->type, .rank = definition->rank };
 	memcpy(shown.extents, definition->extents, sizeof shown.extents);
 	return shown;
@@ -347,8 +348,8 @@ int64_t shown_elements(const struct shown *shown) { return product(shown->rank, 
 struct definition definition_actual(const struct program *program, size_t i, void *const *outputs)
 {
 	struct definition made = *program->outputs.at[i];
-	for (size_t k = 0; made.sizes && k < program->outputs.count; k++)
-		if (!strcmp(program->output_names.at[k], made.sizes))
+	for (size_t k = 0; made.port.sizes && k < program->outputs.count; k++)
+		if (!strcmp(program->output_names.at[k], made.port.sizes))
 			memcpy(made.extents, outputs[k], sizeof *made.extents * (size_t)made.rank);
 	return made;
 }
@@ -374,8 +375,8 @@ double definition_work(const struct definition *definition)
 			rounds *= (double)definition->extents[d];
 		return rounds;
 	}
-	if (definition->walk)
-		return (double)definition_elements(definition) * definition->walk->depth;
+	if (definition->trees.walk)
+		return (double)definition_elements(definition) * definition->trees.walk->depth;
 	if (!definition_scatters(definition))
 		return rounds * (double)definition_elements(definition);
 	FOR (d, definition->rank)
@@ -396,9 +397,10 @@ static bool factors_depend_on_all(const struct definition *definition)
 enum order definition_order(const struct definition *definition)
 {
 	if (definition_terms(definition) < LANE_TERMS || definition->chain || definition_stands_alone(definition)
-	        || (definition->products && dtypes[definition->type].class != CLASS_FLOAT))
+	        || (definition->sum.products && dtypes[definition->type].class != CLASS_FLOAT))
 		return ORDER_SERIAL; /* integers are exact in any */
-	if (definition->products && definition_outputs(definition) > FEW_OUTPUTS && !factors_depend_on_all(definition))
+	if (definition->sum.products && definition_outputs(definition) > FEW_OUTPUTS
+	        && !factors_depend_on_all(definition))
 		return ORDER_SERIAL;
 	return ORDER_LANES;
 }
@@ -464,12 +466,12 @@ struct program *program_copy(const struct program *from, size_t definition_bytes
 		struct definition *made = program->all.at[i];
 		redirect_definition(&c, made);
 		FOR (v, MAX_RANK) {
-			made->counts[v] = made->counts[v] ? copy_of(&c, made->counts[v]) : NULL;
-			made->reduced_counts[v] = made->reduced_counts[v] ? copy_of(&c, made->reduced_counts[v]) : NULL;
-			made->ends[v] = made->ends[v] ? copy_of(&c, made->ends[v]) : NULL;
+			made->count.of[v] = made->count.of[v] ? copy_of(&c, made->count.of[v]) : NULL;
+			made->count.reduced[v] = made->count.reduced[v] ? copy_of(&c, made->count.reduced[v]) : NULL;
+			made->count.ends[v] = made->count.ends[v] ? copy_of(&c, made->count.ends[v]) : NULL;
 		}
-		made->spreads = made->spreads ? copy_of(&c, made->spreads) : NULL;
-		made->masks = made->masks ? copy_of(&c, made->masks) : NULL;
+		made->count.spreads = made->count.spreads ? copy_of(&c, made->count.spreads) : NULL;
+		made->count.masks = made->count.masks ? copy_of(&c, made->count.masks) : NULL;
 		made->branch = redirect_branch(&c, made->branch);
 		if (made->original) {
 			struct definition *original = arena_new(program->arena, struct definition);
@@ -529,15 +531,15 @@ void program_remove_dead(struct program *program)
 			continue;
 		definition_loads(definition, need, &needed);
 		FOR (v, MAX_RANK) { /* where it ends */
-			if (definition->counts[v])
-				needed.at[definition->counts[v]->number] = true;
-			if (definition->reduced_counts[v])
-				needed.at[definition->reduced_counts[v]->number] = true;
-			if (definition->ends[v])
-				needed.at[definition->ends[v]->number] = true;
+			if (definition->count.of[v])
+				needed.at[definition->count.of[v]->number] = true;
+			if (definition->count.reduced[v])
+				needed.at[definition->count.reduced[v]->number] = true;
+			if (definition->count.ends[v])
+				needed.at[definition->count.ends[v]->number] = true;
 		}
-		if (definition->masks)
-			needed.at[definition->masks->number] = true;
+		if (definition->count.masks)
+			needed.at[definition->count.masks->number] = true;
 	}
 	FOR_ALL (i, program->all)
 		if (needed.at[i]) {

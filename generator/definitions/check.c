@@ -137,7 +137,7 @@ static void check_expr(const struct checking *c, const struct expr *expr, const 
 static void check_places(struct checking *c)
 {
 	const struct definition *d = c->definition;
-	assert(d->order == ORDER_SERIAL && !d->products && d->reduce != REDUCE_NONE
+	assert(d->order == ORDER_SERIAL && !d->sum.products && d->reduce != REDUCE_NONE
 	        && (!d->running || d->reduce != REDUCE_LAST));
 	FOR (v, d->rank) {
 		if (!d->place[v])
@@ -179,16 +179,16 @@ static void check_order(struct checking *c, bool places)
 
 static void check_walk(struct checking *c)
 {
-	const struct definition *d = c->definition, *nodes = d->nodes->of, *roots = d->roots->of;
+	const struct definition *d = c->definition, *nodes = d->trees.nodes->of, *roots = d->trees.roots->of;
 	bool wide = nodes->type == DTYPE_U64;
 	assert(d->rank == 2 && d->reduced == 1 && (d->reduce == REDUCE_WALK) && !definition_scatters(d));
 	assert(d->body->type == DTYPE_F32 || (wide && d->body->type == DTYPE_F64));
 	assert((wide || nodes->type == DTYPE_U32) && nodes->rank == 2 && nodes->extents[1] == 2);
 	assert(roots->type == DTYPE_I32 && roots->rank == 2 && roots->extents[0] == d->extents[1]
 	        && roots->extents[1] == 3);
-	assert(d->walk->leaves > 0 && (wide || d->walk->leaves <= 1 << WALK_LEAF_BITS));
-	check_expr(c, d->nodes, NULL);
-	check_expr(c, d->roots, NULL);
+	assert(d->trees.walk->leaves > 0 && (wide || d->trees.walk->leaves <= 1 << WALK_LEAF_BITS));
+	check_expr(c, d->trees.nodes, NULL);
+	check_expr(c, d->trees.roots, NULL);
 }
 
 static void check_computed(struct checking *c)
@@ -196,7 +196,7 @@ static void check_computed(struct checking *c)
 	const struct definition *d = c->definition;
 	bool places = definition_scatters(d);
 	assert(d->body
-	        && (d->walk                              ? d->type == DTYPE_I32
+	        && (d->trees.walk                        ? d->type == DTYPE_I32
 	                        : definition_is_order(d) ? d->type == DTYPE_I64
 	                                                 : d->body->type == d->type)
 	        && !(d->reduce && d->reduce != REDUCE_REPEAT && d->reduce != REDUCE_LAST && dtype_is_narrow(d->type)));
@@ -220,7 +220,7 @@ static void check_computed(struct checking *c)
 		check_places(c);
 	if (definition_is_order(d))
 		check_order(c, places);
-	if (d->walk)
+	if (d->trees.walk)
 		check_walk(c);
 }
 
@@ -234,21 +234,21 @@ static bool same_shape(const struct definition *a, const struct definition *b, b
 static void check_repeat(struct checking *c)
 {
 	const struct definition *d = c->definition;
-	const struct repeat *r = d->repeat;
+	const struct repeat *r = d->loop.repeat;
 	const struct program *body = r->body;
-	assert(r->rounds > 0 && (size_t)d->part < body->outputs.count
-	        && same_shape(d, body->outputs.at[d->part], r->out[d->part].moves == REPEAT_SLICED));
-	FOR (i, d->operands)
-		check_expr(c, d->operand[i], NULL);
+	assert(r->rounds > 0 && (size_t)d->loop.part < body->outputs.count
+	        && same_shape(d, body->outputs.at[d->loop.part], r->out[d->loop.part].moves == REPEAT_SLICED));
+	FOR (i, d->loop.operands)
+		check_expr(c, d->loop.operand[i], NULL);
 	if (definition_repeats(d) != d)
 		return;
 	program_check(body);
-	assert(d->operands == (int)body->inputs.count && !body->checks.count && r->going < d->operands);
-	FOR (i, d->operands) {
+	assert(d->loop.operands == (int)body->inputs.count && !body->checks.count && r->going < d->loop.operands);
+	FOR (i, d->loop.operands) {
 		const struct repeat_port *in = &r->in[i];
-		assert(d->operand[i]->kind == EXPR_LOAD
-		        && same_shape(d->operand[i]->of, body->inputs.at[i], in->moves == REPEAT_SLICED));
-		assert(in->moves != REPEAT_SLICED || d->operand[i]->of->extents[0] == r->rounds);
+		assert(d->loop.operand[i]->kind == EXPR_LOAD
+		        && same_shape(d->loop.operand[i]->of, body->inputs.at[i], in->moves == REPEAT_SLICED));
+		assert(in->moves != REPEAT_SLICED || d->loop.operand[i]->of->extents[0] == r->rounds);
 		assert(in->moves != REPEAT_CARRIED
 		        || (r->out[in->pair].pair == i && r->out[in->pair].moves == REPEAT_CARRIED
 		                && same_shape(body->inputs.at[i], body->outputs.at[in->pair], false)));

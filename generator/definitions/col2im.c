@@ -62,8 +62,8 @@ static bool ranges_are_pads(const struct col2im *c)
 static bool match(struct col2im *c)
 {
 	const struct definition *d = c->d;
-	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || d->type != DTYPE_F32 || !d->products || d->check
-	        || d->order != ORDER_SERIAL || definition_scatters(d) || definition_elements(d) <= 0)
+	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || d->type != DTYPE_F32 || !d->sum.products
+	        || d->check || d->order != ORDER_SERIAL || definition_scatters(d) || definition_elements(d) <= 0)
 		return false;
 	c->padded = d->body->arg[0];
 	c->x = c->padded->kind == EXPR_SELECT ? c->padded->arg[0] : c->padded;
@@ -73,7 +73,7 @@ static bool match(struct col2im *c)
 	        || c->x->of->source == SOURCE_CONSTANT || c->x->of->type != DTYPE_F32 || c->w->of->type != DTYPE_F32)
 		return false;
 	FOR (r, d->reduced)
-		if (d->reduced_counts[r])
+		if (d->count.reduced[r])
 			return false;
 	FOR (v, c->x->rank)
 		if (!match_axis(c, v))
@@ -187,7 +187,7 @@ static struct definition *define_taps(const struct group *g, struct definition *
 	taps->branch = d->branch;
 	FOR (v, x->rank)
 		if (v != c->axis)
-			taps->ends[v - (v > c->axis)] = x->ends[v];
+			taps->count.ends[v - (v > c->axis)] = x->count.ends[v];
 	for (int v = 0, var; v < x->rank; v++)
 		if (v != c->axis && index_is_var(c->x->at[v], &var) && d->batch & 1u << var)
 			mark_batch(taps, 1u << (v - (v > c->axis)));
@@ -225,7 +225,7 @@ static void sum_taps(const struct col2im *c, struct definition *taps)
 	        ? load
 	        : expr_select(c->arena, ranges, c->padded->range_count, load, expr_number(c->arena, d->type, 0));
 	d->reduced = reduced;
-	d->products = false;
+	d->sum.products = false;
 	d->chain = true;
 	d->order = definition_order(d);
 }

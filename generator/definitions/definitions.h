@@ -372,13 +372,18 @@ struct definition {
 	/* COMPUTED.  Without reduction: body over the output variables.  With: the term, over output and reduced
 	 * variables (numbers rank … rank+reduced-1). */
 	enum reduce reduce;
-	bool products; /* a SUM that was defined with the scalar mul(a, b) as its body: it adds by fma(a, b, sum).  One
-	                * whose body only becomes a product, by what is inlined, rounds the product as before.  Of
-	                * integers: any row of products.c */
-	enum factors factors; /* … both of which are rounded so */
-	bool pairs; /* … of the bits of two bfloat16, or float16, each, the first one uppermost: it adds their products in
-	               that order */
-	bool exact;           /* … of integers as floats, each of which, and each partial sum, is below 2^24 */
+	/* what a SUM adds */
+	struct sum_form {
+		/* It was defined with the scalar mul(a, b) as its body: it adds by fma(a, b, sum).  One whose body only
+		 * becomes a product, by what is inlined, rounds the product as before.  Of integers: any row of
+		 * products.c */
+		bool products;
+		enum factors factors; /* … both of which are rounded so */
+		/* … of the bits of two bfloat16, or float16, each, the first one uppermost: it adds their products in
+		 * that order */
+		bool pairs;
+		bool exact; /* … of integers as floats, each of which, and each partial sum, is below 2^24 */
+	} sum;
 	enum factors rounded; /* factors.c rounded its elements … */
 	bool is_stored;       /* … for all that read it (--store bf16) */
 	enum order order;
@@ -404,37 +409,47 @@ struct definition {
 	               * `start`; not the element and the term.  `start` uses no variable that has a place */
 	bool in_place; /* of places without a start: elements lie there already (program_keep) */
 
-	const struct repeat *repeat; /* REPEAT: of which this is the result `part`.  One result, any, reads the
-	                                operands, whole (loads of element 0, one for each input of the */
-	int part, operands;          /* body); the others read that one alone */
-	const struct expr **operand;
+	/* REPEAT: of which this is the result `part`.  One result, any, reads the operands, whole (loads of element 0,
+	 * one for each input of the body); the others read that one alone. */
+	struct loop_part {
+		const struct repeat *repeat;
+		int part, operands;
+		const struct expr **operand;
+	} loop;
+	/* WALK; else NULL */
+	struct trees_walked {
+		const struct tree_walk *walk;
+		/* … loads of element 0: of its table, and of three I32 for each tree: its root, and how deep its
+		 * shallowest and its deepest leaf are */
+		const struct expr *nodes, *roots;
+	} trees;
 
-	const struct tree_walk *walk; /* WALK; else NULL */
-	/* … loads of element 0: of its table, and of three I32 for each tree: its root, and how deep its shallowest and
-	 * its deepest leaf are */
-	const struct expr *nodes, *roots;
+	/* Extents that are bounds: the input, a scalar I64, that says how many are there; NULL: all.  of[v]: nobody
+	 * looks at elements behind it along output variable v.  reduced[r]: the terms behind it are all neutral, so
+	 * that one of them is as good as all: 0 to a sum, -inf to a maximum, and of places they go nowhere; of a block
+	 * of a long sum it counts the terms of all blocks.  Numbers do not depend on either. */
+	struct bounded_extents {
+		struct definition *of[MAX_RANK], *reduced[MAX_RANK];
+		/* What is behind it may be anything, whatever readers' indices say; NULL: it may not */
+		struct definition *ends[MAX_RANK];
+		/* a copy to the bound, 0 behind the count, of this input, which ends there; else NULL */
+		struct definition *spreads;
+		struct definition *masks; /* of one variable: 1 before that count, 0 behind it; NULL: it is none */
+	} count;
 
-	/* Extents that are bounds: the input, a scalar I64, that says how many are there; NULL: all.  counts[v]: nobody
-	 * looks at elements behind it along output variable v. reduced_counts[r]: the terms behind it are all neutral,
-	 * so that one of them is as good as all: 0 to a sum, -inf to a maximum, and of places they go nowhere; of a
-	 * block of a long sum it counts the terms of all blocks.  Numbers do not depend on either. */
-	struct definition *counts[MAX_RANK], *reduced_counts[MAX_RANK];
-	struct definition *
-	        ends[MAX_RANK]; /* what is behind it may be anything, whatever readers' indices say; NULL: it may not */
-	struct definition
-	        *spreads; /* a copy to the bound, 0 behind the count, of this input, which ends there; else NULL */
-	struct definition *masks; /* of one variable: it is 1 before that count, 0 behind it; NULL: it is none */
-
-	const struct shown *shown; /* of inputs and outputs: the tensor that its bytes pack; NULL: itself */
+	/* of inputs and outputs */
+	struct graph_port {
+		const struct shown *shown; /* the tensor that its bytes pack; NULL: itself */
+		bool is_output;
+		int64_t most; /* of an input that says how many there are: the bound; else 0 */
+		/* Of inputs: the input that says how many there are of dims that are bounds; of an output whose extents
+		 * data decide: these are bounds then, and the output of that name has the actual ones; else NULL. */
+		const char *sizes;
+	} port;
 	const struct branch
 	        *branch; /* NULL: always.  Nothing but a select on the condition reads it where it is not needed */
 	const struct node *node;   /* where it came from, for messages and comments; NULL: made by a rewrite */
 	const struct check *check; /* NULL: it is none */
-	bool is_output;
-	int64_t most;      /* of an input that says how many there are: the bound; else 0 */
-	const char *sizes; /* of inputs: the input that says how many there are of dims that are bounds; of an output
-	                      whose extents data decide: these are bounds then, and the output of that name has the
-	                      actual ones; else NULL */
 	/* Why a sum of factors that were quantised adds floats; NULL: it adds integers, or they were not. */
 	const char *literal;
 	struct definition *original; /* what it computes, before the rewrite: for --math double; NULL: itself */

@@ -84,7 +84,7 @@ bool definition_is_factor(const struct program *body, const struct definition *i
 	FOR_EACH (const struct definition *d, body->all) {
 		struct asking asking = { .input = input };
 		definition_loads(d, read, &asking);
-		if (asking.reads && !d->products)
+		if (asking.reads && !d->sum.products)
 			return false;
 		factor |= asking.reads;
 	}
@@ -97,16 +97,16 @@ static void flush(struct flushing *f)
 	size_t count = program->all.count;
 	FOR (i, count) {
 		struct definition *d = program->all.at[i];
-		if (d->products)
+		if (d->sum.products)
 			d->body = expr_map_loads(program->arena, d->body, flush_load, f);
-		if (!d->operand)
+		if (!d->loop.operand)
 			continue;
-		const struct expr **operand = arena_new_array(program->arena, const struct expr *, d->operands);
-		FOR (o, d->operands)
-			operand[o] = definition_is_factor(d->repeat->body, d->repeat->body->inputs.at[o])
-			        ? expr_map_loads(program->arena, d->operand[o], flush_load, f)
-			        : d->operand[o];
-		d->operand = operand;
+		const struct expr **operand = arena_new_array(program->arena, const struct expr *, d->loop.operands);
+		FOR (o, d->loop.operands)
+			operand[o] = definition_is_factor(d->loop.repeat->body, d->loop.repeat->body->inputs.at[o])
+			        ? expr_map_loads(program->arena, d->loop.operand[o], flush_load, f)
+			        : d->loop.operand[o];
+		d->loop.operand = operand;
 	}
 	if (count)
 		program_move(program, count, program->all.at[0]);

@@ -911,8 +911,8 @@ static void evaluate_walk(
 	struct definition features = { .name = definition->name, .rank = 2, .extents = { definition->extents[0], n } };
 	const struct index *with[MAX_VARS] = { [2] = index_var(scratch, 1, n) };
 	enum system system = system_of(definition->body->type, memories->math);
-	struct memory nodes = memory_of(memories, definition->nodes->of),
-	              roots = memory_of(memories, definition->roots->of);
+	struct memory nodes = memory_of(memories, definition->trees.nodes->of),
+	              roots = memory_of(memories, definition->trees.roots->of);
 	double *row = arena_new_array(scratch, double, (size_t)n);
 	struct machine *machine = machine_new(scratch, memories, &features);
 	struct step *feature = compile(machine, expr_substitute(scratch, definition->body, with));
@@ -925,8 +925,9 @@ static void evaluate_walk(
 			row[at] = system == SYSTEM_DOUBLE ? ((const double *)value.at)[i * value.step]
 			                                  : (double)((const float *)value.at)[i * value.step];
 			for (int64_t t = 0; at + 1 == n && t < trees; t++)
-				((int32_t *)into.at)[(from + i) / n * trees + t] = (int32_t)leaf_of(
-				        definition->walk, nodes, row, (uint64_t)((const int32_t *)roots.at)[3 * t]);
+				((int32_t *)into.at)[(from + i) / n * trees + t] =
+				        (int32_t)leaf_of(definition->trees.walk, nodes, row,
+				                (uint64_t)((const int32_t *)roots.at)[3 * t]);
 		}
 	}
 }
@@ -975,7 +976,7 @@ void definition_evaluate(
 		evaluate_order(scratch, memories, definition, into);
 		return;
 	}
-	if (definition->walk) {
+	if (definition->trees.walk) {
 		evaluate_walk(scratch, memories, definition, into);
 		return;
 	}
@@ -983,7 +984,7 @@ void definition_evaluate(
 	struct body body = { NULL, { NULL, NULL }, NULL };
 	enum system system = system_of(definition->type, memories->math);
 	int64_t elements = definition_elements(definition);
-	bool products = definition->products;
+	bool products = definition->sum.products;
 	for (int i = 0; products && i < 2; i++)
 		body.factor[i] = compile(machine, definition->body->arg[i]);
 	if (!products)

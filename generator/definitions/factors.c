@@ -91,7 +91,7 @@ static struct definition *rounded_tensor(struct rounding *r, struct definition *
 	struct definition *d =
 	        define_map(r->program, arena_printf(r->arena, "%s.%s", of->name, factors_words[r->factors]), of->rank,
 	                of->extents, rounded(r, expr_load_own(r->arena, of)));
-	memcpy(d->counts, of->counts, sizeof d->counts);
+	memcpy(d->count.of, of->count.of, sizeof d->count.of);
 	d->branch = of->branch;
 	d->node = of->node;
 	d->rounded = r->factors;
@@ -108,7 +108,7 @@ static struct definition *stored_factor(const struct expr *factor, const struct 
 {
 	if (factor->kind == EXPR_SELECT && factor->arg[1]->kind == EXPR_NUMBER)
 		factor = factor->arg[0];
-	return factor->kind == EXPR_LOAD && factor->of->source == SOURCE_COMPUTED && !factor->of->is_output
+	return factor->kind == EXPR_LOAD && factor->of->source == SOURCE_COMPUTED && !factor->of->port.is_output
 	                && expr_is_constant(other)
 	        ? factor->of
 	        : NULL;
@@ -141,7 +141,7 @@ static void store_factors(struct rounding *r)
 	VECTOR(struct definition *) readers = { 0 };
 	FOR_EACH (const struct definition *d, program->all) {
 		const struct definition *of;
-		for (int f = 0; d->products && d->type == DTYPE_F32 && f < 2 && !is_strict(r, d); f++)
+		for (int f = 0; d->sum.products && d->type == DTYPE_F32 && f < 2 && !is_strict(r, d); f++)
 			if ((of = stored_factor(d->body->arg[f], d->body->arg[1 - f])))
 				stored[of->number] = true;
 	}
@@ -182,7 +182,7 @@ static void round_sum(struct rounding *r, struct definition *sum)
 	if (factor[0] == factor[1])
 		return;
 	sum->body = two(r, SCALAR_mul, rounded_factor(r, factor[0]), rounded_factor(r, factor[1]));
-	sum->factors = r->factors;
+	sum->sum.factors = r->factors;
 }
 
 static void round_program(struct rounding *r);
@@ -191,17 +191,17 @@ static void round_program(struct rounding *r);
  * on. */
 static void round_repeat(struct rounding *r, struct definition *d)
 {
-	struct program *body = d->repeat->body;
+	struct program *body = d->loop.repeat->body;
 	struct rounding inner = *r;
-	const struct expr **operand = arena_new_array(r->arena, const struct expr *, (size_t)d->operands + 1);
-	FOR (o, d->operands) {
+	const struct expr **operand = arena_new_array(r->arena, const struct expr *, (size_t)d->loop.operands + 1);
+	FOR (o, d->loop.operands) {
 		const struct definition *input = body->inputs.at[o];
-		operand[o] = d->operand[o];
-		if (d->repeat->in[o].moves != REPEAT_CARRIED && input->type == DTYPE_F32
+		operand[o] = d->loop.operand[o];
+		if (d->loop.repeat->in[o].moves != REPEAT_CARRIED && input->type == DTYPE_F32
 		        && definition_is_factor(body, input))
 			operand[o] = expr_load(r->arena, rounded_tensor(r, operand[o]->of), operand[o]->at);
 	}
-	d->operand = operand;
+	d->loop.operand = operand;
 	inner.program = body;
 	inner.arena = body->arena;
 	inner.inside = true;
@@ -216,9 +216,9 @@ static void round_program(struct rounding *r)
 		size_t before = r->program->all.count;
 		if (d->source != SOURCE_COMPUTED || is_strict(r, d))
 			continue;
-		if (definition_repeats(d) == d && d->repeat)
+		if (definition_repeats(d) == d && d->loop.repeat)
 			round_repeat(r, d);
-		else if (d->products && d->type == DTYPE_F32)
+		else if (d->sum.products && d->type == DTYPE_F32)
 			round_sum(r, d);
 		program_move(r->program, before, d);
 		i = (size_t)d->number;

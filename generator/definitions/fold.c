@@ -28,7 +28,7 @@ static void read(void *user, const struct expr *load)
 static bool is_worth_folding(const struct definition *definition)
 {
 	struct reads reads = { .constant = true };
-	if (definition->source != SOURCE_COMPUTED || definition->is_output || definition->reduce == REDUCE_REPEAT)
+	if (definition->source != SOURCE_COMPUTED || definition->port.is_output || definition->reduce == REDUCE_REPEAT)
 		return false;
 	definition_loads(definition, read, &reads);
 	return reads.constant && reads.count && definition_work(definition) <= fold_terms
@@ -51,7 +51,7 @@ void definition_becomes(const struct program *program, struct definition *defini
 	definition->data = data;
 	definition->reduce = REDUCE_NONE;
 	definition->lies = definition->row = NULL;
-	definition->products = false;
+	definition->sum.products = false;
 	definition->order = ORDER_SERIAL;
 	definition->reduced = 0;
 	definition->start = definition->body = NULL;

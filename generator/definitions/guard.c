@@ -202,7 +202,7 @@ void program_guard_checks(struct program *program)
 			look(&g, d->place[v]);
 		FOR (i, CHOICES)
 			look(&g, d->choice[i]);
-		FOR (k, d->operands)
-			look(&g, d->operand[k]);
+		FOR (k, d->loop.operands)
+			look(&g, d->loop.operand[k]);
 	}
 }

@@ -272,7 +272,7 @@ static void run_free(struct run *run)
 /* The memory of input i of the body in round t: of the operand, but for what the round before handed on. */
 static void hand_in(struct run *run, const struct definition *base, size_t i, int64_t t)
 {
-	const struct repeat *r = base->repeat;
+	const struct repeat *r = base->loop.repeat;
 	const struct definition *input = r->body->inputs.at[i];
 	struct run *round = run->rounds;
 	struct memory *at = &round->memories.at[input->number];
@@ -284,7 +284,7 @@ static void hand_in(struct run *run, const struct definition *base, size_t i, in
 		*at = round->memories.at[from];
 		return;
 	}
-	*at = memory_of(&run->memories, base->operand[i]->of);
+	*at = memory_of(&run->memories, base->loop.operand[i]->of);
 	if (r->in[i].moves == REPEAT_SLICED)
 		at->at = (char *)at->at
 		        + dtype_bytes(at->stored,
@@ -294,7 +294,7 @@ static void hand_in(struct run *run, const struct definition *base, size_t i, in
 /* All results, by the one that reads the operands. */
 static void repeat(struct run *run, const struct definition *base)
 {
-	const struct repeat *r = base->repeat;
+	const struct repeat *r = base->loop.repeat;
 	const struct program *all = run->memories.program;
 	if (definition_repeats(base) != base)
 		return;
@@ -321,19 +321,19 @@ static void repeat(struct run *run, const struct definition *base)
 		for (size_t i = (size_t)base->number; i < all->all.count; i++) {
 			const struct definition *result = all->all.at[i];
 			if (!run->needed[i] || definition_repeats(result) != base
-			        || r->out[result->part].moves == REPEAT_CARRIED)
+			        || r->out[result->loop.part].moves == REPEAT_CARRIED)
 				continue;
-			const struct definition *output = r->body->outputs.at[result->part];
+			const struct definition *output = r->body->outputs.at[result->loop.part];
 			int64_t elements = definition_elements(output);
 			copy_elements(round->memories.at[output->number], run->memories.at[i],
-			        (r->out[result->part].back ? r->rounds - 1 - t : t) * elements, elements);
+			        (r->out[result->loop.part].back ? r->rounds - 1 - t : t) * elements, elements);
 		}
 	}
 	for (size_t i = (size_t)base->number; i < all->all.count; i++) {
 		const struct definition *result = all->all.at[i];
 		if (run->needed[i] && definition_repeats(result) == base
-		        && r->out[result->part].moves == REPEAT_CARRIED)
-			copy_elements(round->memories.at[r->body->inputs.at[r->out[result->part].pair]->number],
+		        && r->out[result->loop.part].moves == REPEAT_CARRIED)
+			copy_elements(round->memories.at[r->body->inputs.at[r->out[result->loop.part].pair]->number],
 			        run->memories.at[i], 0, definition_elements(result));
 	}
 	run_free(round);

@@ -81,8 +81,8 @@ void fold_lookups(struct program *program)
 	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		size_t before = program->all.count;
-		if (definition_repeats(d) == d && d->repeat)
-			fold_lookups(d->repeat->body);
+		if (definition_repeats(d) == d && d->loop.repeat)
+			fold_lookups(d->loop.repeat->body);
 		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_NONE && !d->check && !definition_stands_alone(d)
 		        && (d->type == DTYPE_U8 || d->type == DTYPE_I8))
 			look_up(program, d);

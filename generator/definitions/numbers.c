@@ -20,7 +20,7 @@ static bool program_calls_libm(const struct program *program)
 	FOR_ALL (i, program->all) {
 		const struct definition *d = program->all.at[i];
 		libm |= expr_visit(d->body, calls_libm, NULL) || expr_visit(d->start, calls_libm, NULL)
-		        || (d->repeat && program_calls_libm(d->repeat->body)); /* places are integers */
+		        || (d->loop.repeat && program_calls_libm(d->loop.repeat->body)); /* places are integers */
 		FOR (i, CHOICES)
 			libm |= expr_visit(d->choice[i], calls_libm, NULL);
 	}

@@ -276,9 +276,9 @@ static void print_computed(const struct program *program, const struct definitio
 			text_adds(out, choices[i]);
 			print_expr(&p, definition->choice[i], 0);
 		}
-	if (definition->walk)
-		text_printf(out, " down %s from %s to %" PRId64 " leaves", definition->nodes->of->name,
-		        definition->roots->of->name, definition->walk->leaves);
+	if (definition->trees.walk)
+		text_printf(out, " down %s from %s to %" PRId64 " leaves", definition->trees.nodes->of->name,
+		        definition->trees.roots->of->name, definition->trees.walk->leaves);
 	if (definition->lies) {
 		text_adds(out, " in rows of ");
 		print_expr(&p, definition->row, 0);
@@ -296,21 +296,21 @@ static void print_computed(const struct program *program, const struct definitio
 static void print_repeat(const struct definition *definition, struct text *out)
 {
 	static const char *const words[] = { "", " carried", " sliced" };
-	const struct repeat *repeat = definition->repeat;
+	const struct repeat *repeat = definition->loop.repeat;
 	struct printing p = { .out = out };
 	if (definition_repeats(definition) != definition) {
-		text_printf(out, " = %s of %s", repeat->body->output_names.at[definition->part],
+		text_printf(out, " = %s of %s", repeat->body->output_names.at[definition->loop.part],
 		        definition_repeats(definition)->name);
 		return;
 	}
-	text_printf(out, " = %s of repeat(%" PRId64 " rounds", repeat->body->output_names.at[definition->part],
+	text_printf(out, " = %s of repeat(%" PRId64 " rounds", repeat->body->output_names.at[definition->loop.part],
 	        repeat->rounds);
 	if (repeat->going >= 0)
 		text_printf(out, " while %s", repeat->body->inputs.at[repeat->going]->name);
-	FOR (i, definition->operands) {
+	FOR (i, definition->loop.operands) {
 		text_printf(out, ", %s", repeat->body->inputs.at[i]->name);
 		text_printf(out, "%s%s = ", words[repeat->in[i].moves], repeat->in[i].back ? " back" : "");
-		print_expr(&p, definition->operand[i], 0);
+		print_expr(&p, definition->loop.operand[i], 0);
 	}
 	text_adds(out, "), where\n");
 	program_print(repeat->body, out);

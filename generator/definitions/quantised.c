@@ -251,7 +251,7 @@ static bool is_scaled_sum(const struct expr *e)
 {
 	const struct expr *sum = e->opcode == SCALAR_mul && expr_converts(e->arg[0]) ? e->arg[0]->arg[0] : NULL;
 	return sum && sum->kind == EXPR_LOAD && sum->type == DTYPE_I32 && sum->of->reduce == REDUCE_SUM
-	        && sum->of->products && is_constant(e->arg[1]);
+	        && sum->of->sum.products && is_constant(e->arg[1]);
 }
 
 /* From the quotient inwards: bounds, and maps that only move, up to float(sum) * scale. */
@@ -389,7 +389,7 @@ static void fold_maximum(struct folding *f, struct definition *d)
 	for (int i = 0; padded && i < e->range_count; i++)
 		meets &= always_meets(d, &e->ranges[i]);
 	FOR (i, MAX_RANK)
-		meets &= !d->counts[i] && !d->reduced_counts[i];
+		meets &= !d->count.of[i] && !d->count.reduced[i];
 	if (!meets || !open(f, padded ? e->arg[0] : e, &x) || x.pads || !is_constant(x.scale) || x.scale->vars
 	        || !are_scales(expr_fold(f->program, x.scale)))
 		return;
@@ -457,11 +457,11 @@ void fold_quantised(struct program *program)
 	FOR_ALL (i, program->all) {
 		struct definition *d = program->all.at[i];
 		size_t before = program->all.count;
-		if (definition_repeats(d) == d && d->repeat)
-			fold_quantised(d->repeat->body);
+		if (definition_repeats(d) == d && d->loop.repeat)
+			fold_quantised(d->loop.repeat->body);
 		if (d->source != SOURCE_COMPUTED || definition_stands_alone(d) || d->check)
 			continue;
-		if (d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_F32)
+		if (d->reduce == REDUCE_SUM && d->sum.products && d->type == DTYPE_F32)
 			fold_sum(&f, d);
 		else if (d->reduce == REDUCE_MAX && d->type == DTYPE_F32 && !definition_scatters(d))
 			fold_maximum(&f, d);

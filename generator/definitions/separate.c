@@ -114,7 +114,7 @@ static bool match(const struct definition *d, struct window *w)
 	*w = (struct window){ .last = -1 };
 	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || (d->type != DTYPE_F32 && d->type != DTYPE_F64)
 	        || d->start || d->check || definition_scatters(d) || definition_elements(d) <= 0
-	        || (d->products && !expr_equal(d->body->arg[0], d->body->arg[1])))
+	        || (d->sum.products && !expr_equal(d->body->arg[0], d->body->arg[1])))
 		return false;
 	if (expr_visit(d->body, find_term, w) || !w->term || !vanishes(d->body, w->term)
 	        || w->load->rank > MAX_RANK - 1)
@@ -126,7 +126,7 @@ static bool match(const struct definition *d, struct window *w)
 		w->taps += w->tap[v] >= 0;
 	}
 	FOR (r, d->reduced)
-		if (d->reduced_counts[r] || (d->reduced_extents[r] > 1 && !(used & var_bit(d->rank + r))))
+		if (d->count.reduced[r] || (d->reduced_extents[r] > 1 && !(used & var_bit(d->rank + r))))
 			return false;
 	return w->taps > 0 && ranges_are_pads(w) && (w->taps > 1 ? pays(d, w) : neighbours(d, w) > 1);
 }
@@ -206,7 +206,7 @@ static void share_neighbours(struct program *program, struct definition *d, cons
 	index_vars(arena, at, d->rank, d->extents);
 	at[out] = index_add(arena, at[out], index_scale(arena, index_var(arena, d->rank, d->reduced_extents[0]), step));
 	d->body = expr_load(arena, sums, at);
-	d->products = false;
+	d->sum.products = false;
 	d->order = definition_order(d);
 	program_move(program, before, d);
 }
@@ -230,7 +230,7 @@ static void separate(struct program *program, struct definition *d, const struct
 		        : out >= 0   ? index_var(arena, out, d->extents[out])
 		                     : index_constant(arena, 0);
 	d->body = with_ranges(arena, w, false, at, expr_load(arena, sums, at));
-	d->products = false;
+	d->sum.products = false;
 	d->batch = (1u << d->rank) - 1;
 	d->order = definition_order(d);
 	program_move(program, before, d);
@@ -241,8 +241,8 @@ void separate_sums(struct program *program)
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		struct window w;
-		if (definition_repeats(d) == d && d->repeat)
-			separate_sums(d->repeat->body);
+		if (definition_repeats(d) == d && d->loop.repeat)
+			separate_sums(d->loop.repeat->body);
 		if (match(d, &w))
 			(w.taps > 1 ? separate : share_neighbours)(program, program->all.at[i--], &w);
 	}

@@ -43,7 +43,7 @@ static void see_reader(struct storing *s, const struct definition *d)
 	if (!s->loads)
 		return;
 	const struct expr *load = NULL;
-	for (int i = 0; d->products && d->type == DTYPE_F32 && i < 2; i++)
+	for (int i = 0; d->sum.products && d->type == DTYPE_F32 && i < 2; i++)
 		if (d->body->arg[i]->kind == EXPR_LOAD && d->body->arg[i]->of == s->w)
 			load = d->body->arg[i];
 	int axis = load && s->loads == 1 && !program_rewrite(s->program, d) ? axis_of(d, load) : -1;
@@ -54,7 +54,7 @@ static void see_reader(struct storing *s, const struct definition *d)
 static bool is_stored(struct storing *s)
 {
 	const struct definition *w = s->w;
-	if (w->source != SOURCE_CONSTANT || w->type != DTYPE_F32 || w->original || w->is_output
+	if (w->source != SOURCE_CONSTANT || w->type != DTYPE_F32 || w->original || w->port.is_output
 	        || w->reduce == REDUCE_REPEAT || definition_elements(w) * 4 < STORED_LEAST)
 		return false;
 	s->fits = true;
@@ -144,7 +144,7 @@ void store_weights(struct program *program, enum weights as)
 		definition_fold(program, s.becomes);
 		program_move(program, before, s.w);
 		FOR_ALL (k, program->all)
-			if (program->all.at[k]->source == SOURCE_COMPUTED && program->all.at[k]->products)
+			if (program->all.at[k]->source == SOURCE_COMPUTED && program->all.at[k]->sum.products)
 				program->all.at[k]->body =
 				        expr_redirect(program->arena, program->all.at[k]->body, becomes, &s);
 		i = (size_t)s.w->number;

@@ -54,8 +54,8 @@ static bool is_variable(const struct winograd *w, const struct index *at, int va
 static bool match(struct winograd *w)
 {
 	const struct definition *conv = w->conv;
-	if (conv->source != SOURCE_COMPUTED || conv->type != DTYPE_F32 || !conv->products || conv->order != ORDER_SERIAL
-	        || conv->rank != 4 || conv->reduced != 3 || conv->reduced_extents[0] != 3
+	if (conv->source != SOURCE_COMPUTED || conv->type != DTYPE_F32 || !conv->sum.products
+	        || conv->order != ORDER_SERIAL || conv->rank != 4 || conv->reduced != 3 || conv->reduced_extents[0] != 3
 	        || conv->reduced_extents[1] != 3 || definition_elements(conv) == 0)
 		return false;
 	const struct expr *data = conv->body->arg[0];

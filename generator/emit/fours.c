@@ -31,8 +31,8 @@ static bool is_normal(double x) { return x == 0 || (fabs(x) > 0x1p-30 && fabs(x)
 
 static bool are_normal(const struct definition *of)
 {
-	if (of->exact || of->source != SOURCE_CONSTANT)
-		return of->exact;
+	if (of->sum.exact || of->source != SOURCE_CONSTANT)
+		return of->sum.exact;
 	const float *x = definition_data(of);
 	bool are = true;
 	for (int64_t i = 0; are && i < definition_elements(of); i++)
@@ -82,7 +82,7 @@ static bool is_scaled(const struct expr *e)
 	const struct expr *i = e->kind == EXPR_SCALAR && e->opcode == SCALAR_mul ? e->arg[0] : NULL;
 	return i && (e->arg[1]->kind == EXPR_LOAD || e->arg[1]->kind == EXPR_NUMBER)
 	        && (i->kind == EXPR_CAST ? dtypes[i->arg[0]->type].class == CLASS_INT
-	                                 : i->kind == EXPR_LOAD && i->of->exact);
+	                                 : i->kind == EXPR_LOAD && i->of->sum.exact);
 }
 
 static const char *print_four_casts(struct fours *f, const struct expr *const *e)
@@ -95,7 +95,7 @@ static const char *print_four_casts(struct fours *f, const struct expr *const *e
 	FOR (i, LANES_OF_FOUR)
 		if (e[i]->cast != e[0]->cast || e[i]->cast & CAST_BITS || e[i]->arg[0]->type != from)
 			return NULL;
-	bool exact = to == DTYPE_I32 && e[0]->arg[0]->kind == EXPR_LOAD && e[0]->arg[0]->of->exact;
+	bool exact = to == DTYPE_I32 && e[0]->arg[0]->kind == EXPR_LOAD && e[0]->arg[0]->of->sum.exact;
 	if (exact)
 		return (text = print_part_of(f, e, 0)) ? arena_printf(arena, "four_of_ffour(%s)", text) : NULL;
 	for (int i = 0; from == DTYPE_F32 && i < LANES_OF_FOUR; i++) {

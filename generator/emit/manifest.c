@@ -43,10 +43,11 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 		const char *node = inputs ? w->of->input_names[i] : w->of->output_names[i];
 		if (w->package->managed && strcmp(node, inputs ? w->input_labels[i] : w->output_labels[i]))
 			json_object_set_new(one, "node", json_string(node));
-		if (d->sizes)
-			json_object_set_new(one, "sizes", json_string(package_label(w->emit->arena, w->of, d->sizes)));
-		if (d->most)
-			json_object_set_new(one, "most", json_integer(d->most));
+		if (d->port.sizes)
+			json_object_set_new(
+			        one, "sizes", json_string(package_label(w->emit->arena, w->of, d->port.sizes)));
+		if (d->port.most)
+			json_object_set_new(one, "most", json_integer(d->port.most));
 		const struct tensor *border = package_border(w, i, inputs);
 		if (border && border->is_utf8)
 			json_object_set_new(one, "strings", json_true());
@@ -75,7 +76,7 @@ static json_t *kernel_json(const struct writing *w, const struct kernel *kernel,
 		json_array_append_new(body, kernel_json(w, kernel_inside(kernel)->kernels.at[s], NULL));
 	if (!kernel->template_name)
 		json_object_del(row, "symbol");
-	json_object_set_new(row, "rounds", json_integer((json_int_t)kernel->root->repeat->rounds));
+	json_object_set_new(row, "rounds", json_integer((json_int_t)kernel->root->loop.repeat->rounds));
 	json_object_set_new(row, "body", body);
 	return row;
 }

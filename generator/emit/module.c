@@ -282,7 +282,7 @@ static void add_tensor(struct describing *d, const struct definition *of)
 	layout_row_major(&as.of);
 	value_dict_set(value, "extents", numbers(d->arena, as.of.extents, as.of.rank));
 	value_dict_set(value, "strides",
-	        memory ? numbers(d->arena, of->shown ? as.stride : p->stride, as.of.rank) : value_none());
+	        memory ? numbers(d->arena, of->port.shown ? as.stride : p->stride, as.of.rank) : value_none());
 	value_dict_set(value, "at", memory ? argument_of(d, of) : place_value(d->arena, "INGOT_FROM_KERNEL", 0, 0));
 	value_set_int(value, "bytes", p->mode == MODE_VIRTUAL ? 0 : p->bytes);
 	value_set_int(value, "kernel", p->kernel ? p->kernel->number : -1);

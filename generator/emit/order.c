@@ -157,7 +157,7 @@ const char *order_ends(struct emit *emit, const struct kernel *kernel, bool in_b
 	const struct row_order *order = kernel->detail;
 	const struct definition *d = kernel->root;
 	int v = kernel_counted(kernel);
-	struct value ends = v < 0 ? value_none() : emit_ends(emit, kernel, d->counts[v], d->extents[v]);
+	struct value ends = v < 0 ? value_none() : emit_ends(emit, kernel, d->count.of[v], d->extents[v]);
 	const char *rows = v < 0 ? arena_printf(arena, "%lld", (long long)order->rows)
 	                         : arena_printf(arena, "(many * %lld)", (long long)(order->rows / d->extents[v]));
 	if (v >= 0 && !in_blocks) {

@@ -20,7 +20,7 @@ static const char *const told[] = { "attribute", "opset", "dims", "want", "able"
 void own_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
 	const struct own_tensors *tensors = kernel->detail;
-	const struct own *own = kernel->root->repeat->own;
+	const struct own *own = kernel->root->loop.repeat->own;
 	struct value globals = value_dict(emit->arena), inputs = value_list(emit->arena),
 	             outputs = value_list(emit->arena);
 	for (int i = 0, n = 0; i < own->node->ins; i++)

@@ -107,7 +107,7 @@ static struct value tensor_value(
         const struct writing *w, const struct definition *d, const char *name, const char *field)
 {
 	struct arena *arena = w->emit->arena;
-	const char *sizes = d->sizes ? package_label(arena, w->of, d->sizes) : NULL;
+	const char *sizes = d->port.sizes ? package_label(arena, w->of, d->port.sizes) : NULL;
 	struct value value = value_dict(arena);
 	struct text dims;
 	text_init(&dims, arena->build);
@@ -127,7 +127,7 @@ static struct value tensor_value(
 	value_set_string(value, "field", field);
 	value_set_string(value, "c", dtypes[d->type].c);
 	value_set_int(value, "elements", definition_elements(d));
-	value_set_int(value, "most", d->most);
+	value_set_int(value, "most", d->port.most);
 	int64_t offset = w->lowered->io_in_workspace ? scheduled(d)->offset : -1;
 	const struct workspace_pool *pool = workspace_pool_at(w->lowered, offset < 0 ? 0 : offset);
 	value_set_int(value, "offset", offset < 0 ? -1 : package_in_pool(w->lowered, pool, offset));
@@ -271,8 +271,8 @@ bool package_is_sizes(const struct writing *w, size_t output)
 {
 	const struct program *program = w->lowered->program;
 	FOR_ALL (i, program->outputs)
-		if (program->outputs.at[i]->sizes
-		        && !strcmp(program->outputs.at[i]->sizes, program->output_names.at[output]))
+		if (program->outputs.at[i]->port.sizes
+		        && !strcmp(program->outputs.at[i]->port.sizes, program->output_names.at[output]))
 			return true;
 	return false;
 }

@@ -8,7 +8,7 @@ static struct value ends_of(struct emit *emit, const struct kernel *kernel, cons
 	const struct definition *d = kernel->root;
 	if (kernel_counted(kernel) != 0)
 		return value_none();
-	struct value ends = emit_ends(emit, kernel, d->counts[0], d->extents[0]);
+	struct value ends = emit_ends(emit, kernel, d->count.of[0], d->extents[0]);
 	value_dict_set(ends, "there",
 	        value_printf(emit->arena, "(many + %lld) / %lld * %lld", (long long)walking->per - 1,
 	                (long long)walking->per, (long long)walking->blocks_of_row));
@@ -19,7 +19,7 @@ static struct value ends_of(struct emit *emit, const struct kernel *kernel, cons
 const char *walk_word(struct arena *arena, const struct definition *d)
 {
 	return arena_printf(arena, "walk_%s_%d%s", d->body->type == DTYPE_F64 ? "f64" : "f32",
-	        dtypes[d->nodes->of->type].bits, d->walk->missing ? "_missing" : "");
+	        dtypes[d->trees.nodes->of->type].bits, d->trees.walk->missing ? "_missing" : "");
 }
 
 struct value walk_values(struct emit *emit, const struct kernel *kernel)
@@ -31,13 +31,14 @@ struct value walk_values(struct emit *emit, const struct kernel *kernel)
 	const struct {
 		const char *name;
 		const struct definition *of;
-	} buffers[] = { { "x", d->body->of }, { "nodes", d->nodes->of }, { "roots", d->roots->of }, { "y", d } };
+	} buffers[] = { { "x", d->body->of }, { "nodes", d->trees.nodes->of }, { "roots", d->trees.roots->of },
+		{ "y", d } };
 	const struct {
 		const char *name;
 		int64_t value;
 	} sizes[] = { { "rows", d->extents[0] }, { "trees", d->extents[1] }, { "features", d->reduced_extents[0] },
 		{ "block", walking->rows }, { "per", walking->per }, { "blocks_of_row", walking->blocks_of_row },
-		{ "blocks", kernel->blocks }, { "shift", d->walk->shift } };
+		{ "blocks", kernel->blocks }, { "shift", d->trees.walk->shift } };
 	FOR (i, COUNT(buffers))
 		value_set_string(values, buffers[i].name, emit_buffer(user, buffers[i].of));
 	FOR (i, COUNT(sizes))

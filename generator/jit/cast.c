@@ -43,7 +43,7 @@ static void see_read(void *user, const struct expr *load)
 static const struct kernel *without_count(struct arena *arena, const struct kernel *kernel)
 {
 	int v = kernel_counted(kernel);
-	struct reading r = { v < 0 ? NULL : kernel->members.at[0]->counts[v], false };
+	struct reading r = { v < 0 ? NULL : kernel->members.at[0]->count.of[v], false };
 	for (size_t m = 0; r.of && m < kernel->members.count; m++)
 		definition_loads(kernel->members.at[m], see_read, &r);
 	if (!r.of || r.found)

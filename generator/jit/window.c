@@ -50,11 +50,11 @@ static bool is_window(struct finding *f)
 	}
 	if (d->reduce != REDUCE_SUM)
 		return false;
-	if (d->products && d->body->arg[0] == d->body->arg[1]) {
+	if (d->sum.products && d->body->arg[0] == d->body->arg[1]) {
 		f->step = "square";
 		return padded_load(f, d->body->arg[0], 0);
 	}
-	if (d->products) {
+	if (d->sum.products) {
 		f->step = "fma";
 		FOR (i, 2) {
 			f->pad_count = 0;
@@ -425,7 +425,7 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 			value_set_string(axis, "name", names[v]);
 			value_set_int(axis, "extent", f.root->extents[v]);
 			if (v == counted) {
-				ends = emit_ends(emit, b->kernel, f.root->counts[v], f.root->extents[v]);
+				ends = emit_ends(emit, b->kernel, f.root->count.of[v], f.root->extents[v]);
 				value_set_string(axis, "extent", "many");
 			}
 			value_list_add(outer, axis);

@@ -18,8 +18,8 @@ void choose_algorithms(struct program *program, enum algorithms algorithms)
 	if (algorithms == ALGORITHMS_DIRECT)
 		return;
 	FOR_EACH (struct definition *d, program->all) {
-		if (definition_repeats(d) == d && d->repeat)
-			choose_algorithms(d->repeat->body, algorithms);
+		if (definition_repeats(d) == d && d->loop.repeat)
+			choose_algorithms(d->loop.repeat->body, algorithms);
 		if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || definition_scatters(d))
 			continue;
 		int m = winograd_size(d);

@@ -43,7 +43,7 @@ static void read_rows(struct program *program, struct definition *d)
 	struct planes p = { .arena = arena, .d = d, .fits = true };
 	int64_t terms = definition_terms(d);
 	FOR (r, d->reduced)
-		if (d->reduced_counts[r])
+		if (d->count.reduced[r])
 			return;
 	FOR (v, d->rank)
 		if (d->place[v])
@@ -53,14 +53,14 @@ static void read_rows(struct program *program, struct definition *d)
 	if (!p.fits || !p.apart)
 		return;
 	size_t from = program->all.count;
-	const struct expr *term = d->products ? d->body->arg[0] : d->body;
+	const struct expr *term = d->sum.products ? d->body->arg[0] : d->body;
 	int64_t extents[MAX_RANK];
 	memcpy(extents, d->extents, sizeof extents);
 	memcpy(extents + d->rank, d->reduced_extents, (size_t)d->reduced * sizeof *extents);
 	struct definition *rows =
 	        define_kept(program, arena_printf(arena, "%s_rows", d->name), d->rank + d->reduced, extents, term, d);
 	term = expr_load_own(arena, rows); /* its variables are those of the sum, and then its terms' */
-	d->body = d->products ? expr_scalar(arena, SCALAR_mul, term, term, NULL) : term;
+	d->body = d->sum.products ? expr_scalar(arena, SCALAR_mul, term, term, NULL) : term;
 	program_move(program, from, d);
 }
 
@@ -72,7 +72,7 @@ void rows_of_planes(struct program *program, const struct target *target)
 	FOR (i, count) {
 		struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_COMPUTED && d->reduce >= REDUCE_SUM && d->reduce <= REDUCE_PROD
-		        && (!d->products || expr_equal(d->body->arg[0], d->body->arg[1])) && d->order == ORDER_LANES
+		        && (!d->sum.products || expr_equal(d->body->arg[0], d->body->arg[1])) && d->order == ORDER_LANES
 		        && !d->lies && d->rank + d->reduced <= MAX_RANK && d->reduced > 1
 		        && definition_terms(d) >= TERMS_LEAST && definition_elements(d) > 0)
 			read_rows(program, d);

@@ -31,7 +31,7 @@ void scheduled_check(const struct lowered *lowered)
 	FOR_EACH (struct definition *d, lowered->program->all) {
 		int64_t last = 0;
 		if (scheduled(d)->mode == MODE_VIRTUAL) {
-			assert(!d->is_output && (!d->reduce || !scheduled(d)->readers.count));
+			assert(!d->port.is_output && (!d->reduce || !scheduled(d)->readers.count));
 			continue;
 		}
 		FOR (v, d->rank) {

@@ -144,10 +144,10 @@ void kernel_add_reads(struct lowered *lowered, struct kernel *kernel, const stru
 /* Counts at which loops inside the blocks end; of terms those by whole lanes. */
 static void add_ends(struct lowered *lowered, struct kernel *kernel, const struct definition *d)
 {
-	struct definition *terms = d->reduced_counts[0];
+	struct definition *terms = d->count.reduced[0];
 	FOR (v, d->rank)
-		if (d->counts[v])
-			kernel_add_read(lowered, kernel, d->counts[v]);
+		if (d->count.of[v])
+			kernel_add_read(lowered, kernel, d->count.of[v]);
 	if (terms && scheduled(terms)->whole)
 		kernel_add_read(lowered, kernel, terms);
 }
@@ -162,7 +162,7 @@ void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 	}
 	int counted = kernel_counted(kernel);
 	if (counted >= 0)
-		kernel_add_read(lowered, kernel, kernel->members.at[0]->counts[counted]);
+		kernel_add_read(lowered, kernel, kernel->members.at[0]->count.of[counted]);
 	FOR_ALL (m, kernel->members)
 		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
 			kernel_add_param(lowered->arena, kernel, kernel->members.at[m], true);

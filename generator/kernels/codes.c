@@ -59,7 +59,7 @@ static int only_term(const struct definition *sum)
 	int term = -1;
 	FOR (k, sum->reduced)
 		if (sum->reduced_extents[k] > 1) {
-			if (term >= 0 || sum->reduced_counts[k])
+			if (term >= 0 || sum->count.reduced[k])
 				return -1;
 			term = sum->rank + k;
 		}

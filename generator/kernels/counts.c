@@ -48,7 +48,7 @@ static bool by_lanes(const struct index *from)
 const struct index *definition_runs_from(struct arena *arena, const struct definition *d)
 {
 	struct running r = { .arena = arena, .sum = d, .possible = true };
-	if (d->reduced != 1 || !d->reduced_counts[0] || definition_stands_alone(d))
+	if (d->reduced != 1 || !d->count.reduced[0] || definition_stands_alone(d))
 		return NULL;
 	expr_loads(d->body, see_run, &r);
 	return r.possible && r.from && by_lanes(r.from) ? r.from : NULL;
@@ -78,10 +78,10 @@ static struct definition *whole_count(struct lowered *lowered, struct definition
 const struct expr *factor_there(const struct definition *sum, const struct expr *factor)
 {
 	int var;
-	struct definition *ends = sum->reduced == 1 ? sum->reduced_counts[0] : NULL;
+	struct definition *ends = sum->reduced == 1 ? sum->count.reduced[0] : NULL;
 	bool masked = ends && scheduled(ends)->whole && sum->type == DTYPE_F32 && factor->kind == EXPR_SCALAR
 	        && factor->opcode == SCALAR_where && factor->arg[0]->kind == EXPR_LOAD
-	        && factor->arg[0]->of->masks == scheduled(ends)->whole && factor->arg[1]->kind == EXPR_LOAD
+	        && factor->arg[0]->of->count.masks == scheduled(ends)->whole && factor->arg[1]->kind == EXPR_LOAD
 	        && factor->arg[2]->kind == EXPR_NUMBER && factor->arg[2]->number == 0
 	        && index_is_var(factor->arg[0]->at[0], &var) && var == sum->rank;
 	return masked ? factor->arg[1] : NULL;
@@ -119,16 +119,16 @@ static struct definition *count_of(const struct masking *m, const struct index *
 {
 	int var;
 	const struct definition *reader = m->l->reader;
-	if (reader->reduced_counts[0] && scheduled(reader->reduced_counts[0])->whole && is_term(reader, at))
-		return reader->reduced_counts[0];
+	if (reader->count.reduced[0] && scheduled(reader->count.reduced[0])->whole && is_term(reader, at))
+		return reader->count.reduced[0];
 	for (int i = m->count; i-- > 0;)
 		if (m->counts[i] && index_equal(m->at[i], at))
 			return m->counts[i];
 	if (!index_is_var(at, &var) || definition_extent(reader, var) != extent)
 		return NULL;
 	if (var >= reader->rank)
-		return definition_scatters(reader) ? reader->reduced_counts[var - reader->rank] : NULL;
-	return reader->counts[var];
+		return definition_scatters(reader) ? reader->count.reduced[var - reader->rank] : NULL;
+	return reader->count.of[var];
 }
 
 static void look_load(void *user, const struct expr *load)
@@ -143,13 +143,13 @@ static enum visit look_at(void *user, const struct expr *expr)
 {
 	struct masking *m = user, inner = *m;
 	if (expr->kind == EXPR_SCALAR && expr->opcode == SCALAR_where && expr->arg[0]->kind == EXPR_LOAD
-	        && expr->arg[0]->of->masks && m->count < MAX_VARS) {
+	        && expr->arg[0]->of->count.masks && m->count < MAX_VARS) {
 		int var;
 		struct definition *own = index_is_var(expr->arg[0]->at[0], &var) && var < m->l->reader->rank
-		        ? m->l->reader->counts[var]
+		        ? m->l->reader->count.of[var]
 		        : NULL;
 		inner.at[inner.count] = expr->arg[0]->at[0];
-		inner.counts[inner.count++] = own && scheduled(own)->whole ? own : expr->arg[0]->of->masks;
+		inner.counts[inner.count++] = own && scheduled(own)->whole ? own : expr->arg[0]->of->count.masks;
 		expr_visit(expr->arg[0], look_at, m);
 		expr_visit(expr->arg[1], look_at, &inner);
 		expr_visit(expr->arg[2], look_at, m);
@@ -180,16 +180,16 @@ void store_counts(struct lowered *lowered)
 		struct definition *d = program->all.at[i];
 		const struct index *from = definition_runs_from(lowered->arena, d);
 		if (from && (from->count || from->constant + d->reduced_extents[0] > LANE_TERMS)
-		        && !scheduled(d->reduced_counts[0])->whole)
-			d->reduced_counts[0] = whole_count(lowered, d->reduced_counts[0]);
+		        && !scheduled(d->count.reduced[0])->whole)
+			d->count.reduced[0] = whole_count(lowered, d->count.reduced[0]);
 	}
 	FOR_EACH (const struct definition *d, program->all) {
 		FOR (v, MAX_RANK) {
-			keep(lowered, d->counts[v]);
-			keep(lowered, d->ends[v]);
-			keep(lowered, d->reduced_counts[v]);
+			keep(lowered, d->count.of[v]);
+			keep(lowered, d->count.ends[v]);
+			keep(lowered, d->count.reduced[v]);
 		}
-		keep(lowered, d->masks);
+		keep(lowered, d->count.masks);
 	}
 }
 
@@ -197,7 +197,7 @@ bool definition_is_counted(const struct definition *d)
 {
 	bool counted = false;
 	FOR (v, MAX_RANK)
-		counted |= d->counts[v] || d->reduced_counts[v];
+		counted |= d->count.of[v] || d->count.reduced[v];
 	return counted;
 }
 
@@ -208,9 +208,9 @@ void find_counts(struct lowered *lowered)
 		return;
 	FOR_ALL (i, program->all) { /* bodies have changed since */
 		struct definition *d = program->all.at[i];
-		if (d->reduced_counts[0] && scheduled(d->reduced_counts[0])->whole
+		if (d->count.reduced[0] && scheduled(d->count.reduced[0])->whole
 		        && !definition_runs_from(lowered->arena, d))
-			d->reduced_counts[0] = NULL;
+			d->count.reduced[0] = NULL;
 	}
 	struct wanted(*of)[MAX_RANK] = arena_array(lowered->arena, program->all.count + 1, sizeof *of);
 	for (size_t i = program->all.count; i-- > 0;) {
@@ -218,16 +218,16 @@ void find_counts(struct lowered *lowered)
 		struct looking l = { d, of };
 		FOR (v, d->rank) {
 			struct wanted *wanted = &of[i][v];
-			if (d->is_output)
-				want(wanted, d->counts[v]);
+			if (d->port.is_output)
+				want(wanted, d->count.of[v]);
 			/* what says which are there is whole: a loop that does not end there asks it */
-			bool ends = d->source == SOURCE_COMPUTED && !d->check && !d->masks;
+			bool ends = d->source == SOURCE_COMPUTED && !d->check && !d->count.masks;
 			struct definition *count = wanted->seen && !wanted->whole && wanted->count->number < d->number
 			        ? wanted->count
-			        : d->ends[v];
-			if (count && d->ends[v] && scheduled(count)->whole == d->ends[v])
-				count = d->ends[v]; /* whole lanes of what may be anything */
-			d->counts[v] = ends ? count : NULL;
+			        : d->count.ends[v];
+			if (count && d->count.ends[v] && scheduled(count)->whole == d->count.ends[v])
+				count = d->count.ends[v]; /* whole lanes of what may be anything */
+			d->count.of[v] = ends ? count : NULL;
 		}
 		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL)
 			continue;
@@ -254,9 +254,9 @@ int kernel_counted(const struct kernel *kernel)
 {
 	const struct definition *last = kernel->members.at[kernel->members.count - 1];
 	FOR (v, (kernel->members.count == 1 ? last->rank : kernel->outer)) {
-		bool all = last->counts[v] && last->extents[v] > 1;
+		bool all = last->count.of[v] && last->extents[v] > 1;
 		FOR_ALL (m, kernel->members)
-			all &= kernel->members.at[m]->counts[v] == last->counts[v]
+			all &= kernel->members.at[m]->count.of[v] == last->count.of[v]
 			        && is_apart(kernel->members.at[m], v);
 		if (all)
 			return v;

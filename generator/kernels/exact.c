@@ -117,7 +117,7 @@ static const struct expr *widened(
 		const struct expr *is = d->source == SOURCE_COMPUTED && d->reduce == REDUCE_NONE ? d->body
 		        : d->source == SOURCE_CONSTANT && d->original                            ? d->original->body
 		                                                                                 : NULL;
-		if (is == body && d->rank == of->rank && !d->is_output && branch_equal(d->branch, of->branch))
+		if (is == body && d->rank == of->rank && !d->port.is_output && branch_equal(d->branch, of->branch))
 			made = d;
 	}
 	if (!made) {
@@ -161,11 +161,11 @@ static struct definition *part_in_floats(struct program *program, const struct d
 	const struct index *with[MAX_VARS] = { 0 };
 	part_variables(arena, sum, part, 0, with);
 	if (part->count < sum->reduced_extents[part->v])
-		like.reduced_counts[part->v] = NULL;
+		like.count.reduced[part->v] = NULL;
 	like.reduced_extents[part->v] = part->count;
 	struct definition *floats = define_sum_like(
 	        program, arena_printf(arena, "%s.exact", sum->name), &like, start, expr_substitute(arena, terms, with));
-	floats->exact = true;
+	floats->sum.exact = true;
 	return floats;
 }
 

@@ -29,7 +29,7 @@ void few_terms_become_maps(struct program *program, const struct target *target)
 	if (target->lanes == 1 || target->lanes_are_threads || target->calls || target->options.small)
 		return;
 	FOR_EACH (struct definition *d, program->all) {
-		if (d->source == SOURCE_COMPUTED && d->products && d->order == ORDER_SERIAL && d->type == DTYPE_F32
+		if (d->source == SOURCE_COMPUTED && d->sum.products && d->order == ORDER_SERIAL && d->type == DTYPE_F32
 		        && !d->start && d->body->kind == EXPR_SCALAR && d->body->opcode == SCALAR_mul
 		        && !expr_has(d->body, 1u << EXPR_SELECT) && !definition_scatters(d)
 		        && definition_terms(d) <= terms_most(d))

@@ -143,7 +143,7 @@ static void see_root(void *user, const struct expr *load)
 	struct definition *root = load->of;
 	const struct contraction *c = scheduled(root)->contraction;
 	if (root->number < s->before && (!s->root || root->number > s->root->number) && c && c->root == root
-	        && !c->epilogue && !scheduled(root)->bare && !root->is_output
+	        && !c->epilogue && !scheduled(root)->bare && !root->port.is_output
 	        && branch_equal(root->branch, s->map->branch) && scheduled(root)->readers.count == 1
 	        && scheduled(root)->readers.at[0] == s->map)
 		s->root = root;
@@ -257,9 +257,9 @@ void take_space(struct arena *arena, struct definition *d, const struct definiti
 	FOR (v, from->reduced)
 		with[from->rank + v] = index_var(arena, reader->rank + v, from->reduced_extents[v]);
 	d->reduce = from->reduce;
-	d->products = from->products;
-	d->factors = from->factors;
-	d->pairs = from->pairs;
+	d->sum.products = from->sum.products;
+	d->sum.factors = from->sum.factors;
+	d->sum.pairs = from->sum.pairs;
 	d->order = from->order;
 	d->chain = from->chain;
 	d->batch = 0;
@@ -270,9 +270,9 @@ void take_space(struct arena *arena, struct definition *d, const struct definiti
 	memcpy(d->reduced_extents, from->reduced_extents, sizeof d->reduced_extents);
 	d->rank = reader->rank;
 	memmove(d->extents, reader->extents, sizeof d->extents); /* `reader` may be `d` */
-	memmove(d->counts, reader->counts, sizeof d->counts);
-	memmove(d->ends, reader->ends, sizeof d->ends);
-	memcpy(d->reduced_counts, from->reduced_counts, sizeof d->reduced_counts);
+	memmove(d->count.of, reader->count.of, sizeof d->count.of);
+	memmove(d->count.ends, reader->count.ends, sizeof d->count.ends);
+	memcpy(d->count.reduced, from->count.reduced, sizeof d->count.reduced);
 	d->start = from->start ? expr_substitute(arena, from->start, with) : NULL;
 	d->body = expr_substitute(arena, from->body, with);
 }
@@ -286,7 +286,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	struct definition *reader = scheduled(d)->readers.count == 1 ? scheduled(d)->readers.at[0] : NULL;
 	const struct index *with[MAX_VARS];
 	struct uses uses = { .of = d, .same = true };
-	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output || scheduled(d)->blocked
+	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->port.is_output || scheduled(d)->blocked
 	        || (reader && !branch_equal(d->branch, reader->branch)) || scheduled(d)->rewrite || d->original
 	        || !reader || reader->reduce != REDUCE_NONE || reader->lies || scheduled(reader)->rewrite
 	        || reader->original)
@@ -307,7 +307,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 		struct definition *transposed_store = &copy->of;
 		*copy = *scheduled(d);
 		take_space(arena, transposed_store, d, reader, uses.first);
-		d->products = false;
+		d->sum.products = false;
 		d->reduce = REDUCE_NONE; /* d itself only moves it, and is inlined as such */
 		d->body = expr_substitute(arena, expr_load_own(arena, transposed_store), with);
 		reader->body = expr_inline(arena, reader->body, d);
@@ -527,7 +527,7 @@ static bool is_made_again(
 	bool again = target->thread && !target->share.warps && d->reduce == REDUCE_NONE && !definition_stands_alone(d);
 	for (size_t i = 0; i < kernel->members.count && again; i++) {
 		const struct definition *member = kernel->members.at[i];
-		again &= !member->is_output && definition_terms(member) <= AGAIN_TERMS
+		again &= !member->port.is_output && definition_terms(member) <= AGAIN_TERMS
 		        && (member->reduce == REDUCE_NONE || member->order == ORDER_SERIAL)
 		        && !definition_stands_alone(member) && definition_elements(member) <= AGAIN_ELEMENTS
 		        && inner_bytes(member, outer) == (int64_t)dtype_bytes(member->type, 1);
@@ -567,7 +567,7 @@ static void see_columns(void *user, const struct expr *load)
 }
 bool sums_columns(const struct definition *d)
 {
-	const struct definition *of = d->rank && !d->products && d->reduce != REDUCE_NONE ? d : NULL;
+	const struct definition *of = d->rank && !d->sum.products && d->reduce != REDUCE_NONE ? d : NULL;
 	expr_loads(d->body, see_columns, &of);
 	return of;
 }
@@ -736,7 +736,7 @@ static void make_kernels(struct lowered *lowered)
 		} else {
 			open = kernel_new(lowered, d,
 			        definition_is_order(d)               ? SHAPE_ORDER
-			                : d->walk                    ? SHAPE_WALK
+			                : d->trees.walk              ? SHAPE_WALK
 			                : d->reduce != REDUCE_REPEAT ? SHAPE_LOOPS
 			                : own_runs(lowered, d)       ? SHAPE_OWN
 			                                             : SHAPE_REPEAT);

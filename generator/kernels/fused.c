@@ -103,14 +103,14 @@ static struct definition *outside(struct restricting *r, struct definition *of, 
 	tensor.inside->source = SOURCE_INPUT;
 	tensor.inside->body = tensor.inside->start = NULL;
 	tensor.inside->reduce = REDUCE_NONE;
-	tensor.inside->products = false;
-	tensor.inside->is_output = false;
+	tensor.inside->sum.products = false;
+	tensor.inside->port.is_output = false;
 	scheduled(tensor.inside)->mode = MODE_HOSTED;
 	scheduled(tensor.inside)->odd = odd;
 	push(r->lowered->arena, &r->program->inputs, tensor.inside);
 	push(r->lowered->arena, &r->fused->tensors, tensor);
-	if (of->masks)
-		tensor.inside->masks = outside(r, of->masks, NULL);
+	if (of->count.masks)
+		tensor.inside->count.masks = outside(r, of->count.masks, NULL);
 	if (scheduled(of)->whole)
 		scheduled(tensor.inside)->whole = outside(r, scheduled(of)->whole, NULL);
 	return tensor.inside;
@@ -144,7 +144,7 @@ static const struct expr *restrict_expr(struct restricting *r, const struct expr
 static void lies_outside(struct restricting *r, struct definition *made, struct definition *of, const int64_t *strides)
 {
 	struct fused_tensor out = { made, of, { 0 } };
-	made->is_output = true;
+	made->port.is_output = true;
 	*scheduled(made) = (struct scheduled){
 		.of = *made, .mode = MODE_HOSTED, .bytes = scheduled(of)->bytes, .offset = -1, .first = -1, .last = -1
 	};
@@ -169,17 +169,17 @@ static struct definition *restricted(struct restricting *r, struct definition *d
 	append(r, d, made);
 	made->body = body;
 	made->start = start;
-	made->is_output = false;
+	made->port.is_output = false;
 	scheduled(made)->mode = MODE_DEVICE;
 	FOR (v, MAX_RANK) {
-		made->counts[v] = d->counts[v] ? outside(r, d->counts[v], NULL) : NULL;
-		made->reduced_counts[v] = d->reduced_counts[v] ? outside(r, d->reduced_counts[v], NULL) : NULL;
+		made->count.of[v] = d->count.of[v] ? outside(r, d->count.of[v], NULL) : NULL;
+		made->count.reduced[v] = d->count.reduced[v] ? outside(r, d->count.reduced[v], NULL) : NULL;
 	}
 	for (int x = 0; x <= last; x++) {
 		if (r->var[x] < 0)
 			continue;
 		made->extents[r->var[x]] = x == last ? r->fused->rows : 1;
-		made->counts[r->var[x]] = NULL; /* the blocks end there */
+		made->count.of[r->var[x]] = NULL; /* the blocks end there */
 	}
 	layout_row_major(made);
 	push(r->lowered->arena, &r->from, d);
@@ -619,7 +619,7 @@ static struct definition *count_of_axis(const struct links *l, int row, int root
 	const struct kernel *middle = rows_of_links(l);
 	struct definition *count = contraction_count(last_of_links(l), root);
 	FOR_EACH (const struct definition *d, middle->members) {
-		if (d != l->weights && scheduled(d)->mode != MODE_LOCAL && d->counts[row] != count)
+		if (d != l->weights && scheduled(d)->mode != MODE_LOCAL && d->count.of[row] != count)
 			return NULL;
 	}
 	return count;

@@ -102,7 +102,7 @@ static struct definition *take_apart(
 		program->all.count--;
 		return NULL;
 	}
-	memcpy(made->reduced_counts, d->reduced_counts, sizeof made->reduced_counts);
+	memcpy(made->count.reduced, d->count.reduced, sizeof made->count.reduced);
 	made->node = d->node;
 	made->branch = d->branch;
 	FOR (k, d->rank)
@@ -124,7 +124,7 @@ static bool has_room(const struct definition *d)
 static bool moves(const struct definition *of)
 {
 	return of->source == SOURCE_COMPUTED && of->reduce == REDUCE_NONE && of->body->kind == EXPR_LOAD && !of->lies
-	        && !of->is_output && !of->check;
+	        && !of->port.is_output && !of->check;
 }
 static const struct expr *moved(void *user, const struct expr *load)
 {
@@ -138,9 +138,9 @@ static const struct expr *factor_behind(struct arena *arena, const struct expr *
 {
 	factor = moved(arena, factor);
 	const struct definition *of = factor->kind == EXPR_LOAD ? factor->of : NULL;
-	const struct expr *body = of && of->source == SOURCE_COMPUTED && !of->is_output ? of->body : NULL;
+	const struct expr *body = of && of->source == SOURCE_COMPUTED && !of->port.is_output ? of->body : NULL;
 	if (!body || of->reduce != REDUCE_NONE || body->kind != EXPR_SCALAR || body->opcode != SCALAR_where
-	        || body->arg[0]->kind != EXPR_LOAD || !body->arg[0]->of->masks)
+	        || body->arg[0]->kind != EXPR_LOAD || !body->arg[0]->of->count.masks)
 		return factor;
 	return expr_map_loads(arena, expr_inline(arena, factor, of), moved, arena);
 }
@@ -149,7 +149,7 @@ static const struct expr *factor_behind(struct arena *arena, const struct expr *
 static const struct expr *halves_behind(struct arena *arena, const struct expr *factor)
 {
 	const struct definition *of = factor->kind == EXPR_LOAD ? factor->of : NULL;
-	const struct expr *body = of && of->source == SOURCE_COMPUTED && !of->is_output ? of->body : NULL;
+	const struct expr *body = of && of->source == SOURCE_COMPUTED && !of->port.is_output ? of->body : NULL;
 	if (!body || of->reduce != REDUCE_NONE || !expr_converts(body) || body->arg[0]->kind != EXPR_LOAD
 	        || !dtype_is_narrow(body->arg[0]->type) || !moves(body->arg[0]->of))
 		return factor;
@@ -164,7 +164,7 @@ static const struct expr *widened(struct program *program, const struct expr *fa
 		return factor;
 	made = define_map(program, arena_printf(program->arena, "%s_shared", of->name), of->rank, of->extents,
 	        expr_cast(program->arena, DTYPE_F32, expr_load_own(program->arena, of)));
-	memcpy(made->counts, of->counts, sizeof made->counts);
+	memcpy(made->count.of, of->count.of, sizeof made->count.of);
 	made->node = of->node;
 	made->branch = of->branch;
 	program_move(program, count, before);
@@ -190,7 +190,7 @@ static void see_following(void *user, const struct expr *load)
 static void follow(struct program *program, struct definition *d)
 {
 	struct following f = { -1, 0 };
-	if (!has_room(d) || d->products || d->is_output || d->check || d->lies || moves(d))
+	if (!has_room(d) || d->sum.products || d->port.is_output || d->check || d->lies || moves(d))
 		return;
 	const struct expr *body = expr_map_loads(program->arena, d->body, moved, program->arena);
 	expr_loads(body, see_following, &f);
@@ -204,7 +204,7 @@ static void follow(struct program *program, struct definition *d)
 static bool split_group(struct program *program, struct definition *d, const struct target *target)
 {
 	int64_t columns;
-	if (!has_room(d) || !d->products || d->order != ORDER_SERIAL)
+	if (!has_room(d) || !d->sum.products || d->order != ORDER_SERIAL)
 		return false;
 	const struct expr *factor[2] = { d->body->arg[0], d->body->arg[1] };
 	int v = grouped_variable(d, factor, &columns);

@@ -216,7 +216,7 @@ struct following {
 	double cost, elements;
 	int followed;
 };
-static double terms_beside(const struct definition *d) { return d->products ? (double)definition_terms(d) : 1; }
+static double terms_beside(const struct definition *d) { return d->sum.products ? (double)definition_terms(d) : 1; }
 static void follow_load(void *user, const struct expr *load)
 {
 	struct following *f = user;
@@ -247,7 +247,7 @@ static double follow(struct lowered *lowered, const struct definition *d, const 
 	 * variable of all parts. */
 	if (scheduled(d)->rewrite && d->extents[1] >= lowered->target->lanes && unit_variable(d) != 1)
 		f.cost += f.elements;
-	if (!definition_is_order(d) && !d->walk)
+	if (!definition_is_order(d) && !d->trees.walk)
 		expr_loads(d->body, follow_load, &f);
 	return f.cost;
 }
@@ -284,9 +284,9 @@ static bool next_permutation(int *order, int n)
  * what a walk down trees makes and reads. */
 static bool is_integer(const struct definition *d)
 {
-	bool whole = d->reduce == REDUCE_REPEAT || d->walk;
+	bool whole = d->reduce == REDUCE_REPEAT || d->trees.walk;
 	for (size_t i = 0; !whole && i < scheduled(d)->readers.count; i++)
-		whole = scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT || scheduled(d)->readers.at[i]->walk;
+		whole = scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT || scheduled(d)->readers.at[i]->trees.walk;
 	return whole;
 }
 
@@ -305,8 +305,8 @@ static bool is_byte_as_float(const struct expr *e)
  * are widened once where they are bytes (narrow.c). */
 static bool stays_in_planes(const struct target *target, const struct definition *d, const struct kernel *writer)
 {
-	return target->lanes == 1 && !target->exact.lanes && !writer->detail && d->reduce == REDUCE_SUM && d->products
-	        && is_byte_as_float(d->body->arg[1]);
+	return target->lanes == 1 && !target->exact.lanes && !writer->detail && d->reduce == REDUCE_SUM
+	        && d->sum.products && is_byte_as_float(d->body->arg[1]);
 }
 
 static void choose_layout(struct lowered *lowered, struct definition *d, const struct kernel *writer)

@@ -29,8 +29,8 @@ static void copy_outputs(struct program *program)
 			continue;
 		program->outputs.at[i] =
 		        define_map(program, d->name, d->rank, d->extents, expr_load_own(program->arena, d));
-		program->outputs.at[i]->is_output = true;
-		program->outputs.at[i]->shown = d->shown;
+		program->outputs.at[i]->port.is_output = true;
+		program->outputs.at[i]->port.shown = d->port.shown;
 	}
 }
 

@@ -106,7 +106,7 @@ static void look_for_sum(void *user, const struct expr *load)
 static void look_for_product(void *user, const struct expr *load)
 {
 	struct looking *l = user;
-	l->found |= load->of->source == SOURCE_COMPUTED && (load->of->products || scheduled(load->of)->rewrite);
+	l->found |= load->of->source == SOURCE_COMPUTED && (load->of->sum.products || scheduled(load->of)->rewrite);
 }
 static bool follows_product(const struct definition *d)
 {
@@ -128,7 +128,7 @@ static void see_sum(void *user, const struct expr *load)
 	const struct definition *of = load->of;
 	if (of == m->from || of->source != SOURCE_COMPUTED || m->depth == WAY_MOST)
 		return;
-	if (of->products && of->number > m->number)
+	if (of->sum.products && of->number > m->number)
 		m->number = of->number;
 	if (of->reduce != REDUCE_NONE || scheduled(of)->readers.count > 1)
 		return;
@@ -272,7 +272,7 @@ enum { COST_MOST = 512 };
 static bool feeds_loop(const struct definition *d)
 {
 	FOR_ALL (i, scheduled(d)->readers)
-		if (scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT || scheduled(d)->readers.at[i]->walk)
+		if (scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT || scheduled(d)->readers.at[i]->trees.walk)
 			return true;
 	return false;
 }
@@ -312,7 +312,7 @@ static bool chosen_by_values(const struct expr *load)
 static bool feeds_product(const struct definition *d)
 {
 	FOR_ALL (i, scheduled(d)->readers)
-		if (scheduled(d)->readers.at[i]->products && sites(scheduled(d)->readers.at[i]->body, d) > 0)
+		if (scheduled(d)->readers.at[i]->sum.products && sites(scheduled(d)->readers.at[i]->body, d) > 0)
 			return true;
 	return false;
 }
@@ -339,7 +339,7 @@ static bool feeds_chain(const struct target *target, const struct definition *d)
 	const struct definition *reader = scheduled(d)->readers.count == 1 ? scheduled(d)->readers.at[0] : NULL;
 	bool follows = false;
 	if (!reader || target->lanes == 1 || target->lanes_are_threads || target->options.small || reader->reduced != 1
-	        || reader->products || reader->order != ORDER_SERIAL || !d->rank || d->type != DTYPE_F32
+	        || reader->sum.products || reader->order != ORDER_SERIAL || !d->rank || d->type != DTYPE_F32
 	        || reader->reduced_extents[0] != d->extents[d->rank - 1] || 2 * d->extents[d->rank - 1] < target->lanes
 	        || expr_cost(d->body) < CHAIN_COST)
 		return false;
@@ -385,9 +385,9 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_SCALAR_CONSTANT };
 	if (loads_inside(d->body) > VALUES_MOST)
 		return no;
-	for (int v = 0; v < d->rank && !d->is_output;
+	for (int v = 0; v < d->rank && !d->port.is_output;
 	        v++) /* an output before it is dense: its own loops know where they end */
-		if (d->counts[v])
+		if (d->count.of[v])
 			return no;
 	if (feeds_lanes_from_table(lowered->target, d))
 		return no;
@@ -408,9 +408,9 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return no;
 	FOR_EACH (const struct definition *reader, scheduled(d)->readers) {
 		all_maps &= reader->reduce == REDUCE_NONE;
-		if (scheduled(d)->widens && !(reader->products && product_b(reader) >= 0))
+		if (scheduled(d)->widens && !(reader->sum.products && product_b(reader) >= 0))
 			continue;
-		into_product |= (reader->products || scheduled(reader)->rewrite) && sites(reader->body, d) > 0;
+		into_product |= (reader->sum.products || scheduled(reader)->rewrite) && sites(reader->body, d) > 0;
 		const struct product *product = product_of(lowered->target, reader);
 		into_product |= (product || scheduled(reader)->rewrite) && sites(reader->start, d) > 0
 		        && (reader->type != DTYPE_F32
@@ -465,7 +465,7 @@ static struct ingot_mode_state decide(const struct lowered *lowered, const struc
 	struct ingot_mode_state state = { INGOT_MODE_OPEN, 0, INGOT_BY_NOBODY }, said = verdict(lowered, d);
 	if (choice)
 		choice->used = true;
-	if (d->is_output)
+	if (d->port.is_output)
 		update(lowered, d, &state,
 		        (struct ingot_mode_state){ INGOT_MATERIALIZED, 0,
 		                !choice || !choice->outputs ? INGOT_BY_OUTPUT
@@ -506,7 +506,7 @@ static bool is_relabelled(const struct definition *d)
 {
 	int next = 0, var;
 	int64_t zero;
-	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_NONE || d->is_output || d->lies || !d->body
+	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_NONE || d->port.is_output || d->lies || !d->body
 	        || d->body->kind != EXPR_LOAD || d->body->of->source != SOURCE_COMPUTED
 	        || definition_elements(d) != definition_elements(d->body->of))
 		return false;
@@ -534,7 +534,9 @@ static void settle_mode(struct lowered *lowered, struct definition *d)
 	}
 	struct ingot_mode_state state = decide(lowered, d);
 	scheduled(d)->provenance = (int)state.provenance;
-	scheduled(d)->mode = d->is_output ? MODE_HOSTED : ingot_mode_known_virtual(&state) ? MODE_VIRTUAL : MODE_DEVICE;
+	scheduled(d)->mode = d->port.is_output     ? MODE_HOSTED
+	        : ingot_mode_known_virtual(&state) ? MODE_VIRTUAL
+	                                           : MODE_DEVICE;
 	if (scheduled(d)->mode == MODE_VIRTUAL)
 		inline_into_readers(lowered->arena, d);
 }

@@ -23,7 +23,7 @@ enum { COST_MOST = 8 };
 static bool was_narrow(const struct definition *d)
 {
 	struct sought s = { .wide = d };
-	if (d->source != SOURCE_CONSTANT || !d->original || d->is_output || d->original->reduce != REDUCE_NONE
+	if (d->source != SOURCE_CONSTANT || !d->original || d->port.is_output || d->original->reduce != REDUCE_NONE
 	        || definition_elements(d) < 2)
 		return false;
 	definition_loads(d->original, look, &s);
@@ -59,7 +59,7 @@ static void widen_in(struct keeping *keeping, struct definition *reader)
 {
 	const struct definition before = *reader;
 	definition_map(reader, widen_all, keeping);
-	for (int i = 0; reader->products && i < 2; i++)
+	for (int i = 0; reader->sum.products && i < 2; i++)
 		if (reader->body->arg[i] != before.body->arg[i] && !contraction_widened(reader, reader->body->arg[i]))
 			*reader = before;
 }
@@ -89,7 +89,7 @@ enum { LARGE_LEAST = 1 << 20 }; /* bytes, as floats */
 static const struct expr *narrow_of(struct arena *arena, const struct definition *d)
 {
 	const struct definition *from = d->source == SOURCE_CONSTANT ? d->original : d;
-	if (!from || from->source != SOURCE_COMPUTED || from->reduce != REDUCE_NONE || from->lies || d->is_output
+	if (!from || from->source != SOURCE_COMPUTED || from->reduce != REDUCE_NONE || from->lies || d->port.is_output
 	        || d->type != DTYPE_F32)
 		return NULL;
 	const struct expr *body = from->body;
@@ -218,8 +218,8 @@ void keep_codes(struct program *program, struct definition *d)
 	             : expr_cast(arena, DTYPE_U16,
 	                     expr_scalar(arena, SCALAR_shr, expr_cast_as(arena, DTYPE_I32, CAST_BITS, d->body), bits,
 	                             NULL)));
-	memcpy(codes->counts, d->counts, sizeof d->counts);
-	memcpy(codes->ends, d->ends, sizeof d->ends);
+	memcpy(codes->count.of, d->count.of, sizeof d->count.of);
+	memcpy(codes->count.ends, d->count.ends, sizeof d->count.ends);
 	codes->branch = d->branch;
 	codes->node = d->node;
 	program_move(program, before, d);

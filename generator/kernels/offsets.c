@@ -29,14 +29,14 @@ static const struct expr *factor_summed(struct program *program, const struct de
 	FOR (k, sum->reduced)
 		if (all_terms || expr_uses(factor, sum->rank + k)) {
 			with[sum->rank + k] = index_var(arena, rank + over.reduced, sum->reduced_extents[k]);
-			over.reduced_counts[over.reduced] = sum->reduced_counts[k];
+			over.count.reduced[over.reduced] = sum->count.reduced[k];
 			over.reduced_extents[over.reduced++] = sum->reduced_extents[k];
 		}
 	if (!over.reduced)
 		return factor;
 	struct definition *summed = define_reduction(program, arena_printf(arena, "%s.%s", sum->name, what), rank,
 	        extents, REDUCE_SUM, over.reduced, over.reduced_extents, NULL, expr_substitute(arena, factor, with));
-	memcpy(summed->reduced_counts, over.reduced_counts, sizeof over.reduced_counts);
+	memcpy(summed->count.reduced, over.count.reduced, sizeof over.count.reduced);
 	summed->branch = sum->branch;
 	if (expr_is_constant(factor))
 		definition_fold(program, summed);
@@ -70,7 +70,7 @@ static int dim_summed(const struct definition *sum, const struct expr *factor, c
 	FOR (d, load->of->rank) {
 		bool alone = index_is_var(load->at[d], term) && *term >= sum->rank
 		        && sum->reduced_extents[*term - sum->rank] == load->of->extents[d]
-		        && load->of->extents[d] >= SUMMED_LEAST && !sum->reduced_counts[*term - sum->rank];
+		        && load->of->extents[d] >= SUMMED_LEAST && !sum->count.reduced[*term - sum->rank];
 		for (int other = 0; other < load->of->rank && alone; other++)
 			alone = other == d || !index_uses(load->at[other], *term);
 		for (int i = 0; factor->kind == EXPR_SELECT && i < factor->range_count && alone; i++)

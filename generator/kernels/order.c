@@ -173,7 +173,7 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 	        threads && kernel->warps < WARPS_MOST && kernel->warps * target->lanes * RUN < order->n;)
 		kernel->warps *= 2;
 	kernel->blocks_of = "rows";
-	kernel->within = kernel_counted(kernel) < 0 ? NULL : d->counts[kernel_counted(kernel)];
+	kernel->within = kernel_counted(kernel) < 0 ? NULL : d->count.of[kernel_counted(kernel)];
 	kernel->tile = order->beside
 	        ? arena_printf(lowered->arena, "%lld kept of rows beside each other", (long long)order->kept)
 	        : order->few ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept)

@@ -3,7 +3,7 @@
 
 bool own_runs(const struct lowered *lowered, const struct definition *d)
 {
-	const struct own *own = d->repeat->own;
+	const struct own *own = d->loop.repeat->own;
 	for (size_t i = 0; own && own->families[i]; i++)
 		if (!strcmp(own->families[i], lowered->target->family))
 			return true;
@@ -23,14 +23,14 @@ const char *own_label(const struct kernel *kernel)
 
 void own_choose(struct lowered *lowered, struct kernel *kernel)
 {
-	const struct repeat *repeat = kernel->root->repeat;
+	const struct repeat *repeat = kernel->root->loop.repeat;
 	size_t outs = repeat->body->outputs.count;
 	struct own_tensors *tensors = arena_new(lowered->arena, struct own_tensors);
-	tensors->operand = definition_repeats(kernel->root)->operand;
+	tensors->operand = definition_repeats(kernel->root)->loop.operand;
 	tensors->results = arena_new_array(lowered->arena, struct definition *, outs);
 	FOR_ALL (m, kernel->members)
 		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
-			tensors->results[kernel->members.at[m]->part] = kernel->members.at[m];
+			tensors->results[kernel->members.at[m]->loop.part] = kernel->members.at[m];
 	FOR (k, outs) {
 		const struct definition *of = repeat->body->outputs.at[k];
 		if (!tensors->results[k]) /* the kernel writes it whether anybody wants it or not */
@@ -48,6 +48,6 @@ void own_parameters(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct own_tensors *tensors = kernel->detail;
 	generic_parameters(lowered, kernel);
-	FOR_ALL (k, kernel->root->repeat->body->outputs)
+	FOR_ALL (k, kernel->root->loop.repeat->body->outputs)
 		kernel_add_param(lowered->arena, kernel, tensors->results[k], true);
 }

@@ -50,7 +50,7 @@ const struct product *product_row(size_t i)
 const struct product *product_of_matrix(
         const struct target *target, const struct product *lane, const struct definition *sum)
 {
-	bool strict = product_is_fma(lane) && sum->factors != FACTORS_TF32;
+	bool strict = product_is_fma(lane) && sum->sum.factors != FACTORS_TF32;
 	for (size_t i = 0; i < COUNT(products) && !strict; i++)
 		if (product_is_matrix(&products[i]) && products[i].opcode == lane->opcode && products[i].a == lane->a
 		        && target_multiplies(target, products[i].name))
@@ -82,19 +82,20 @@ static const struct product *lane_of_pairs(const struct target *target, const st
 {
 	const struct product *lane;
 	for (size_t i = 0; (lane = product_row(i)); i++)
-		if (is_of_pairs(lane) && takes_factors(lane, d->factors) && has_product(target, lane))
+		if (is_of_pairs(lane) && takes_factors(lane, d->sum.factors) && has_product(target, lane))
 			return lane;
 	return NULL;
 }
 
 const struct product *product_of(const struct target *target, const struct definition *d)
 {
-	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || !d->products || d->order != ORDER_SERIAL)
+	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || !d->sum.products || d->order != ORDER_SERIAL)
 		return NULL;
 	const struct product *product;
 	for (size_t i = 0; (product = product_row(i)); i++)
-		if (product->sum == d->type && product->opcode == d->body->opcode && is_of_pairs(product) == d->pairs
-		        && (!d->pairs || takes_factors(product, d->factors)) && has_product(target, product))
+		if (product->sum == d->type && product->opcode == d->body->opcode
+		        && is_of_pairs(product) == d->sum.pairs
+		        && (!d->sum.pairs || takes_factors(product, d->sum.factors)) && has_product(target, product))
 			return product;
 	return NULL;
 }
@@ -564,7 +565,7 @@ static const struct expr *pair_of(struct factor *f, const struct expr *factor, b
 		        : bits_of(arena,
 		                expr_select(arena, &(struct range){ f->with[f->v], 0, definition_extent(f->sum, f->v) },
 		                        1, x, expr_number(arena, DTYPE_F32, 0)),
-		                f->sum->factors);
+		                f->sum->sum.factors);
 	}
 	f->with[f->v] = first;
 	return expr_cast_as(arena, DTYPE_F32, CAST_BITS, beside(arena, bits[!as_they_lie], bits[as_they_lie], 16));
@@ -599,7 +600,7 @@ static bool find_pairs(const struct rewriting *r, struct definition *sum, const 
 			.v = v,
 			.together = 1,
 			.innermost = product_of_matrix(r->target, lane, sum) };
-		const struct expr *factor = rounded_factor(arena, sum->body->arg[i], sum->factors);
+		const struct expr *factor = rounded_factor(arena, sum->body->arg[i], sum->sum.factors);
 		const struct expr *load = sum->body->arg[i];
 		bool pads = load->kind == EXPR_SELECT;
 		f[i].codes = factor && threads && definition_extent(sum, v) % 2 == 0 && !pads_use(load, v)
@@ -652,7 +653,7 @@ static void pair_terms(struct rewriting *r, struct definition *sum, const struct
 	int v = sum->rank + sum->reduced;
 	while (v > sum->rank && definition_extent(sum, v - 1) == 1)
 		v--;
-	if (v-- == sum->rank || product_b(sum) < 0 || sum->reduced_counts[v - sum->rank] || sum->order != ORDER_SERIAL
+	if (v-- == sum->rank || product_b(sum) < 0 || sum->count.reduced[v - sum->rank] || sum->order != ORDER_SERIAL
 	        || !find_pairs(r, sum, lane, v, f, pair)
 	        || (reads_codes(r, sum, lane, v) && !find_pairs(r, sum, lane, v, f, pair)))
 		return;
@@ -666,7 +667,7 @@ static void pair_terms(struct rewriting *r, struct definition *sum, const struct
 			        program->arena, factor->ranges, factor->range_count, pair[i], factor->arg[1]);
 	}
 	sum->body = expr_scalar(program->arena, SCALAR_mul, pair[0], pair[1], NULL);
-	sum->pairs = true;
+	sum->sum.pairs = true;
 	sum->reduced_extents[v - sum->rank] = f[0].dwords;
 	program_move(program, before, sum);
 }
@@ -725,9 +726,9 @@ const char *lowered_order(const struct lowered *lowered)
 	const char *by = NULL;
 	for (size_t i = 0; !by && i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
-		const struct product *lane = d->factors ? product_of(lowered->target, d) : NULL,
+		const struct product *lane = d->sum.factors ? product_of(lowered->target, d) : NULL,
 		                     *matrix = lane ? product_of_matrix(lowered->target, lane, d) : NULL;
-		by = matrix ? matrix->name : d->pairs ? "vdpbf16ps" : NULL;
+		by = matrix ? matrix->name : d->sum.pairs ? "vdpbf16ps" : NULL;
 	}
 	for (size_t k = 0; !by && k < lowered->kernels.count; k++) {
 		const struct lowered *inside = kernel_inside(lowered->kernels.at[k]);
@@ -744,10 +745,10 @@ void choose_products(struct program *program, const struct target *target)
 	const struct product *lane;
 	for (size_t i = 0; !target->options.log && i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_I32
+		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->sum.products && d->type == DTYPE_I32
 		        && d->body->opcode == SCALAR_mul)
 			choose_product(&r, d, dwords);
-		else if ((lane = lane_of_pairs(target, d)) && d->source == SOURCE_COMPUTED && d->products
+		else if ((lane = lane_of_pairs(target, d)) && d->source == SOURCE_COMPUTED && d->sum.products
 		        && d->type == DTYPE_F32 && d->body->opcode == SCALAR_mul)
 			pair_terms(&r, d, lane);
 		i = (size_t)d->number; /* what it reads now stands before it */

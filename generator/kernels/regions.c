@@ -29,7 +29,7 @@ static void transpose(struct program *program, struct definition *d, int lanes)
 		return;
 	const struct expr *body = d->body, *load = body->arg[0];
 	struct definition *x = load->of;
-	if ((x->source != SOURCE_INPUT && !x->is_output) || !expr_uses(load, lane)
+	if ((x->source != SOURCE_INPUT && !x->port.is_output) || !expr_uses(load, lane)
 	        || index_uses(load->at[x->rank - 1], lane))
 		return;
 	size_t from = program->all.count;

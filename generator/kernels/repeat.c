@@ -56,7 +56,7 @@ int repeat_output(const struct rounds *rounds, const struct definition *of)
 
 void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 {
-	const struct repeat *repeat = kernel->root->repeat;
+	const struct repeat *repeat = kernel->root->loop.repeat;
 	struct rounds *rounds = arena_new(lowered->arena, struct rounds);
 	size_t outs = repeat->body->outputs.count;
 	if (lowered->target->options.log)
@@ -65,13 +65,13 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 		        "a loop of %lld rounds is not supported with --log", (long long)repeat->rounds);
 	rounds->repeat = repeat;
 	rounds->body = lower(repeat->body, lowered->target, lowered->optimise, NULL, lowered->finish);
-	rounds->operand = definition_repeats(kernel->root)->operand;
+	rounds->operand = definition_repeats(kernel->root)->loop.operand;
 	rounds->results = arena_new_array(lowered->arena, struct definition *, outs);
 	rounds->place = arena_new_array(lowered->arena, int64_t, outs);
 	rounds->other = arena_new_array(lowered->arena, int64_t, outs);
 	FOR_ALL (m, kernel->members)
 		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
-			rounds->results[kernel->members.at[m]->part] = kernel->members.at[m];
+			rounds->results[kernel->members.at[m]->loop.part] = kernel->members.at[m];
 	int64_t bytes = (rounds->body->workspace_bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
 	FOR (k, outs) {
 		const struct definition *output = rounds->body->program->outputs.at[k];

@@ -100,8 +100,8 @@ static bool same_count(const struct pair *p, const struct definition *x, const s
 
 static bool same_member(const struct pair *p, const struct definition *x, const struct definition *y)
 {
-	if (x->reduce != y->reduce || x->products != y->products || x->order != y->order || x->reduced != y->reduced
-	        || !scheduled(x)->rewrite != !scheduled(y)->rewrite)
+	if (x->reduce != y->reduce || x->sum.products != y->sum.products || x->order != y->order
+	        || x->reduced != y->reduced || !scheduled(x)->rewrite != !scheduled(y)->rewrite)
 		return false;
 	FOR (d, x->reduced)
 		if (x->reduced_extents[d] != y->reduced_extents[d])
@@ -110,8 +110,8 @@ static bool same_member(const struct pair *p, const struct definition *x, const 
 	if (of_x && (of_x->m != of_y->m || of_x->pad_top != of_y->pad_top || of_x->pad_left != of_y->pad_left))
 		return false;
 	FOR (v, MAX_RANK)
-		if (!same_count(p, x->counts[v], y->counts[v])
-		        || !same_count(p, x->reduced_counts[v], y->reduced_counts[v]))
+		if (!same_count(p, x->count.of[v], y->count.of[v])
+		        || !same_count(p, x->count.reduced[v], y->count.reduced[v]))
 			return false;
 	return x->running == y->running;
 }

@@ -88,8 +88,8 @@ static void add_parts(struct arena *arena, struct definition *sum, struct defini
 		all = all ? expr_scalar(arena, SCALAR_add, all, part, NULL) : part;
 	}
 	become_map(sum, all);
-	sum->pairs = false;
-	sum->factors = FACTORS_FLOAT32;
+	sum->sum.pairs = false;
+	sum->sum.factors = FACTORS_FLOAT32;
 }
 
 static void split(struct program *program, struct definition *sum, const struct cut *cut)
@@ -117,9 +117,9 @@ static void split(struct program *program, struct definition *sum, const struct 
 	size_t before = program->all.count;
 	struct definition *parts = define_reduction(program, arena_printf(arena, "%s.parts", sum->name), rank, extents,
 	        REDUCE_SUM, count, terms, NULL, expr_substitute(arena, sum->body, with));
-	parts->products = true;
-	parts->factors = sum->factors;
-	parts->pairs = sum->pairs;
+	parts->sum.products = true;
+	parts->sum.factors = sum->sum.factors;
+	parts->sum.pairs = sum->sum.pairs;
 	parts->order = ORDER_SERIAL;
 	parts->branch = sum->branch;
 	parts->node = sum->node;
@@ -133,7 +133,7 @@ static bool is_counted(const struct definition *d)
 {
 	bool counted = false;
 	FOR (v, MAX_RANK)
-		counted |= d->counts[v] || d->ends[v] || d->reduced_counts[v];
+		counted |= d->count.of[v] || d->count.ends[v] || d->count.reduced[v];
 	return counted;
 }
 

@@ -165,9 +165,9 @@ static bool find_rows(const struct contraction *c, struct strips *s)
 static bool is_alone(const struct lowered *lowered, const struct definition *map, const struct kernel *product)
 {
 	const struct scheduled *m = scheduled(map);
-	if (map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE || map->lies || map->is_output || map->branch
-	        || product->root->branch || m->mode != MODE_DEVICE || m->lies_in || m->view_of || m->steers
-	        || !m->kernel || m->kernel->shape != SHAPE_LOOPS || m->kernel->members.count != 1
+	if (map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE || map->lies || map->port.is_output
+	        || map->branch || product->root->branch || m->mode != MODE_DEVICE || m->lies_in || m->view_of
+	        || m->steers || !m->kernel || m->kernel->shape != SHAPE_LOOPS || m->kernel->members.count != 1
 	        || m->readers.count != 1 || definition_is_counted(map) || definition_is_counted(product->root))
 		return false;
 	FOR_ALL (i, lowered->views)
@@ -238,11 +238,11 @@ static struct lowered *line_of(const struct lowered *lowered, struct strips *s)
 	s->inside->source = SOURCE_INPUT;
 	s->inside->body = s->inside->start = NULL;
 	s->inside->reduce = REDUCE_NONE;
-	s->inside->products = s->inside->is_output = false;
+	s->inside->sum.products = s->inside->port.is_output = false;
 	push(arena, &body->program->inputs, s->inside);
 	struct definition *made = copy_of(body, s->map);
 	made->body = expr_map_loads(arena, body_at(arena, s->map, s, s->low), from_inside, &r);
-	made->is_output = true;
+	made->port.is_output = true;
 	FOR (v, made->rank)
 		made->extents[v] = is_line(s, v) ? 1 : made->extents[v];
 	scheduled(made)->bytes = (int64_t)dtype_bytes(made->type, (size_t)s->line);
@@ -270,7 +270,7 @@ static struct span span_of(const struct lowered *lowered, const struct definitio
 		const struct kernel *reader = scheduled(scheduled(d)->readers.at[i])->kernel;
 		span.last = reader && reader->number > span.last ? reader->number : span.last;
 	}
-	span.last = d->is_output ? end : span.last;
+	span.last = d->port.is_output ? end : span.last;
 	return span;
 }
 

@@ -103,7 +103,7 @@ static bool match_axis(const struct definition *d, const struct index *at, struc
 		if (index_uses(at, d->rank + r))
 			a->tap = d->rank + r;
 	index_range(at, &low, &high);
-	bool all = d->products && a->tap >= 0 && a->extent > 1 && index_is_var(at, &var)
+	bool all = d->sum.products && a->tap >= 0 && a->extent > 1 && index_is_var(at, &var)
 	        && d->reduced_extents[var - d->rank] == a->extent;
 	if (all || (a->tap >= 0 && low >= 0 && high < a->extent && !is_sum_of_variables(at))) {
 		a->group = a->tap;
@@ -128,7 +128,7 @@ static bool match_axis(const struct definition *d, const struct index *at, struc
 			a->results = d->extents[a->variable];
 		}
 	}
-	return a->before >= 0 && !(d->products && a->variable < 0 && a->taps > 1);
+	return a->before >= 0 && !(d->sum.products && a->variable < 0 && a->taps > 1);
 }
 
 /* Does a tap move it together with another variable? */
@@ -185,7 +185,7 @@ static int64_t columns_of(const struct window *w)
 {
 	int64_t columns = 1;
 	FOR (v, w->d->rank)
-		if (w->d->products && expr_uses(w->d->body, v) && !expr_uses(w->padded, v))
+		if (w->d->sum.products && expr_uses(w->d->body, v) && !expr_uses(w->padded, v))
 			columns *= w->d->extents[v];
 	return columns;
 }
@@ -259,7 +259,7 @@ static int64_t phases_of(const struct windows *ws, const struct window *w)
 {
 	const struct definition *x = w->load->of;
 	const struct along *row = &w->along[x->rank - 1];
-	bool given = x->source == SOURCE_INPUT || x->is_output;
+	bool given = x->source == SOURCE_INPUT || x->port.is_output;
 	return given && ws->lanes > 1 && x->rank < MAX_RANK && row->tap >= 0 && row->variable >= 0 && row->dilation == 1
 	                && row->stride > 1 && row->stride <= PHASES_MOST && row->taps > row->stride
 	                && w->padded != w->load
@@ -356,12 +356,12 @@ static int channels_of(const struct windows *ws, const struct window *w)
 {
 	const struct definition *x = w->load->of, *d = w->d;
 	int found = -1, last = d->rank - 1;
-	if (ws->lanes < 2 || !w->alone || !d->products || !expr_is_constant(d->body->arg[1]) || d->type != DTYPE_F32
-	        || x->type != DTYPE_F32 || !d->is_output || x->source != SOURCE_INPUT || w->along[last].tap < 0
-	        || d->rank + 1 + d->reduced > MAX_RANK || d->shown)
+	if (ws->lanes < 2 || !w->alone || !d->sum.products || !expr_is_constant(d->body->arg[1]) || d->type != DTYPE_F32
+	        || x->type != DTYPE_F32 || !d->port.is_output || x->source != SOURCE_INPUT || w->along[last].tap < 0
+	        || d->rank + 1 + d->reduced > MAX_RANK || d->port.shown)
 		return -1;
 	for (int v = 0; v <= last; v++) {
-		if (d->counts[v])
+		if (d->count.of[v])
 			return -1;
 		if (w->along[v].tap < 0 && block_of(d->extents[v], ws->lanes)
 		        && (found < 0 || d->extents[v] > d->extents[found]))
@@ -421,7 +421,7 @@ static void transpose(struct windows *ws, struct window *w, int channels)
 
 	struct shown *shown = arena_new(ws->arena, struct shown);
 	*shown = definition_shown(d);
-	d->shown = shown;
+	d->port.shown = shown;
 	in_blocks(ws, d, channels, channels + 1, extents, at);
 	FOR (v, rank)
 		at[v] = var_of(ws, v + (v > channels), extents[v + (v > channels)]);
@@ -460,7 +460,7 @@ static bool share_pads(const struct window *a, const struct window *b)
 static int skipped_axis(const struct windows *ws, const struct window *w)
 {
 	const struct definition *d = w->d;
-	const struct expr *weight = d->products ? d->body->arg[1] : NULL;
+	const struct expr *weight = d->sum.products ? d->body->arg[1] : NULL;
 	int r = 0, rank = w->load->rank, axis = rank;
 	while (r < d->reduced && d->reduced_extents[r] == 1)
 		r++;
@@ -521,7 +521,7 @@ static void keep_pads(struct windows *ws, struct window *const *group, size_t me
 			scheduled(w->d)->skips = true;
 		}
 		w->d->body = expr_replace(ws->arena, w->d->body, w->padded, load);
-		scheduled(w->d)->generic |= w->d->products && !w->sums && !has_columns(w);
+		scheduled(w->d)->generic |= w->d->sum.products && !w->sums && !has_columns(w);
 	}
 	program_move(ws->program, from, group[0]->d);
 }
@@ -544,7 +544,7 @@ static bool reads_patches(const struct windows *ws, const struct window *w)
 	        && taps_of(w) <= strides && columns >= ws->lanes;
 	bool many = row->stride > 2 && columns >= PATCH_COLUMNS * (int64_t)definition_terms(d)
 	        && (ws->lanes >= WHOLE_LINE || places % (PAGE / 4));
-	return ws->lanes > 1 && d->is_output && w->load->of->source == SOURCE_INPUT && row->tap >= 0
+	return ws->lanes > 1 && d->port.is_output && w->load->of->source == SOURCE_INPUT && row->tap >= 0
 	        && row->variable == d->rank - 1 && row->results > ws->lanes && rank <= MAX_RANK && (pairs || many);
 }
 
@@ -836,7 +836,7 @@ static bool is_of_bytes(const struct definition *d)
 static bool pads_pay(const struct windows *ws, const struct target *target, const struct window *w)
 {
 	int64_t bytes = 4, channels = 1;
-	if (!w->d->products || w->d->type != DTYPE_F32 || has_few_columns(ws, w) || !has_pads(w))
+	if (!w->d->sum.products || w->d->type != DTYPE_F32 || has_few_columns(ws, w) || !has_pads(w))
 		return false;
 	if (target->short_stack)
 		return !w->sums && is_of_bytes(w->load->of);

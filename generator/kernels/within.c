@@ -20,12 +20,12 @@ static int counted_dim(const struct definition *input)
 
 static bool counts_input(const struct definition *count, const struct definition *input)
 {
-	return count && !strcmp(count->name, input->sizes);
+	return count && !strcmp(count->name, input->port.sizes);
 }
 
 static const struct expr *in_place(void *user, const struct expr *load)
 {
-	return load->of->spreads ? expr_load(user, load->of->spreads, load->at) : load;
+	return load->of->count.spreads ? expr_load(user, load->of->count.spreads, load->at) : load;
 }
 
 static const struct expr *through(void *user, const struct expr *expr)
@@ -38,14 +38,14 @@ void read_in_place(struct program *program, const struct target *target, const b
 	bool any = false;
 	FOR_EACH (struct definition *d, program->all) {
 		size_t input = 0;
-		while (d->spreads && program->inputs.at[input] != d->spreads)
+		while (d->count.spreads && program->inputs.at[input] != d->count.spreads)
 			input++;
-		if (d->spreads && (!ends_by_lanes(target) || d->is_output || copied[input]))
-			d->spreads = NULL;
-		any |= d->spreads != NULL;
+		if (d->count.spreads && (!ends_by_lanes(target) || d->port.is_output || copied[input]))
+			d->count.spreads = NULL;
+		any |= d->count.spreads != NULL;
 	}
 	for (size_t i = 0; any && i < program->all.count; i++)
-		if (program->all.at[i]->source == SOURCE_COMPUTED && !program->all.at[i]->spreads)
+		if (program->all.at[i]->source == SOURCE_COMPUTED && !program->all.at[i]->count.spreads)
 			definition_map(program->all.at[i], through, program->arena);
 	if (any)
 		program_remove_dead(program);
@@ -66,7 +66,7 @@ static void see_load(void *user, const struct expr *load)
 	int v;
 	if (load->of == w->input)
 		w->all &= index_is_var(load->at[w->along], &v) && v < w->reader->rank
-		        && counts_input(w->reader->counts[v], w->input)
+		        && counts_input(w->reader->count.of[v], w->input)
 		        && (w->kernel->shape != SHAPE_LOOPS || v == kernel_counted(w->kernel));
 }
 
@@ -89,7 +89,7 @@ bool reads_behind(const struct lowered *lowered, bool *copied)
 	FOR_ALL (i, lowered->program->inputs) {
 		const struct definition *input = lowered->program->inputs.at[i];
 		bool behind = false;
-		for (size_t k = 0; k < lowered->kernels.count && input->sizes && !copied[i]; k++)
+		for (size_t k = 0; k < lowered->kernels.count && input->port.sizes && !copied[i]; k++)
 			FOR_ALL (p, lowered->kernels.at[k]->params)
 				behind |= lowered->kernels.at[k]->params.at[p].of == input
 				        && !keeps_within(lowered->kernels.at[k], input);

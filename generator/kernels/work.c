@@ -33,7 +33,7 @@ static void add_member(const struct lowered *lowered, const struct definition *d
 	const struct contraction *c = scheduled(d)->contraction;
 	const struct product *product = c && c->product && c->root == d ? c->product : product_of(lowered->target, d);
 	double rounds = definition_work(d);
-	if (product || (d->reduce == REDUCE_SUM && d->products)) {
+	if (product || (d->reduce == REDUCE_SUM && d->sum.products)) {
 		work->product = product ? product : work->product;
 		work->multiply_adds += rounds;
 		return;
@@ -113,8 +113,8 @@ struct work kernel_work(const struct lowered *lowered, const struct kernel *kern
 		const struct lowered *body = kernel_inside(kernel);
 		FOR_ALL (k, body->kernels) {
 			struct work one = kernel_work(body, body->kernels.at[k]);
-			work.multiply_adds += (double)kernel->root->repeat->rounds * one.multiply_adds;
-			work.operations += (double)kernel->root->repeat->rounds * one.operations;
+			work.multiply_adds += (double)kernel->root->loop.repeat->rounds * one.multiply_adds;
+			work.operations += (double)kernel->root->loop.repeat->rounds * one.operations;
 			work.product = one.product ? one.product : work.product;
 		}
 		return work;

@@ -70,7 +70,7 @@ static void end_blocks(struct loops *loops, const struct definition *d, int v, i
 {
 	if (kernel_counted(loops->kernel) != v)
 		return;
-	loops->count = d->counts[v];
+	loops->count = d->count.of[v];
 	loops->most = d->extents[v];
 	loops->ends_by = by;
 	loops->ends_per = per;
@@ -523,7 +523,7 @@ static void define_rows(struct building *b, struct definition *d, int v, const s
 	loops->rows_end = true;
 	struct stmt *which = stmt_new(loops, STMT_IF), *rows = block->at[--block->count];
 	struct range *all = arena_new(arena, struct range);
-	there = building_there(b, d->counts[v], first, loops->beside, with);
+	there = building_there(b, d->count.of[v], first, loops->beside, with);
 	there = index_var(arena, index_new(loops, "there", loops->beside + 1, there, block), loops->beside + 1);
 	*all = (struct range){ there, loops->beside, loops->beside + 1 };
 	which->ranges = all;

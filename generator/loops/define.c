@@ -52,7 +52,7 @@ void building_cells(struct building *b)
 		cell->written = param->written;
 		cell->of.climbs = definition_climbs(param->of);
 		loops->owners.at[cell->of.number] = param->of;
-		cell->of.exact = param->of->exact;
+		cell->of.sum.exact = param->of->sum.exact;
 	}
 	FOR_EACH (struct definition *d, kernel->members) {
 		if (scheduled(d)->mode != MODE_LOCAL || scheduled(d)->lies_in)
@@ -235,7 +235,7 @@ static const struct index *end_of(struct building *b, struct definition *count, 
 static const struct index *end_of_terms(struct building *b, const struct definition *d, const struct index **with)
 {
 	const struct index *from = definition_runs_from(b->loops->arena, d);
-	return from ? end_of(b, d->reduced_counts[0], from, d->reduced_extents[0], with) : NULL;
+	return from ? end_of(b, d->count.reduced[0], from, d->reduced_extents[0], with) : NULL;
 }
 
 /* The loops over terms; what is done for each stands in the block returned. */
@@ -423,10 +423,10 @@ struct block *building_map(
 	if (shared)
 		with[v] = index_add(b->loops->arena, b->share_from, with[v]);
 	struct stmt *loop = for_new(b->loops, var, extent, ROLE_MAP);
-	if (!shared && d->row && d->counts[v] && ends_by_lanes(b->loops->target))
-		loop->count = building_there(b, d->counts[v], index_constant(b->loops->arena, 0), extent, with);
+	if (!shared && d->row && d->count.of[v] && ends_by_lanes(b->loops->target))
+		loop->count = building_there(b, d->count.of[v], index_constant(b->loops->arena, 0), extent, with);
 	else if (!shared && !definition_stands_alone(d))
-		loop->count = end_of(b, d->counts[v], index_constant(b->loops->arena, 0), extent, with);
+		loop->count = end_of(b, d->count.of[v], index_constant(b->loops->arena, 0), extent, with);
 	block_add(b->loops, out, loop);
 	return &loop->body;
 }
@@ -674,7 +674,7 @@ static void copy_row(struct building *b, struct definition *d, const struct inde
 	const struct expr *load = building_whole(b, d->body->arg[0], with);
 	const struct index *begin = index_var(arena, index_new(b->loops, "p", elements, load->at[0], out), elements);
 	FOR (v, d->rank)
-		filled |= !d->counts[v] && expr_selects_on(d->body, v);
+		filled |= !d->count.of[v] && expr_selects_on(d->body, v);
 	for (int part = 0; part <= filled; part++) {
 		struct block *row = along_row(b, d, part ? n : index_constant(arena, 0),
 		        part ? index_constant(arena, d->extents[d->rank - 1]) : n, with, out);

@@ -26,7 +26,7 @@ static bool ends_alike(const struct loops *loops, const struct definition *d)
 {
 	FOR_EACH (const struct definition *member, loops->kernel->members) {
 		for (int v = 0; v < d->rank && scheduled(member)->lies_in == d; v++)
-			if (member->rank != d->rank || member->counts[v] != d->counts[v]
+			if (member->rank != d->rank || member->count.of[v] != d->count.of[v]
 			        || member->extents[v] != d->extents[v])
 				return false;
 	}
@@ -40,9 +40,9 @@ static void end_store(struct ending *e, const struct definition *d, const struct
 	const int64_t *stride = scheduled(d)->stride;
 	const struct definition *count = NULL;
 	for (int v = 0; v < d->rank && step > 0; v++)
-		if (d->counts[v] && d->extents[v] > 1 && stride[v] % step == 0
+		if (d->count.of[v] && d->extents[v] > 1 && stride[v] % step == 0
 		        && step * e->loop->extent == stride[v] * d->extents[v])
-			count = d->counts[v], by = stride[v] / step;
+			count = d->count.of[v], by = stride[v] / step;
 	end_at(e, count, by);
 }
 
@@ -108,7 +108,7 @@ static bool is_masked(const struct ending *e, enum scalar opcode, const struct e
 
 static int64_t rounds_of_mask(const struct ending *e, const struct expr *term)
 {
-	return mask_of(e, term)->masks ? rounds_each(e, term->arg[0]->at[0]) : 0;
+	return mask_of(e, term)->count.masks ? rounds_each(e, term->arg[0]->at[0]) : 0;
 }
 
 /* register = op(register, where(mask, …, what op is not changed by)), begun with that */
@@ -124,7 +124,7 @@ static void end_sum(struct ending *e, const struct stmt *set)
 	for (; e->possible && is_masked(e, value->opcode, term); term = term->arg[1]) {
 		int64_t by = rounds_of_mask(e, term);
 		if (by && by * mask_of(e, term)->extents[0] == e->loop->extent) {
-			end_at(e, mask_of(e, term)->masks, by);
+			end_at(e, mask_of(e, term)->count.masks, by);
 			return;
 		}
 	}
@@ -147,7 +147,7 @@ static bool is_whole(const struct ending *e, const struct expr *term)
 	int64_t by = rounds_of_mask(e, term);
 	if (by && at->terms[0].atom->kind == ATOM_DIV)
 		at = at->terms[0].atom->of;
-	return by == e->by && mask_of(e, term)->masks == e->count && by % e->loop->step == 0
+	return by == e->by && mask_of(e, term)->count.masks == e->count && by % e->loop->step == 0
 	        && at->constant < e->loop->step;
 }
 
@@ -197,10 +197,10 @@ static enum visit see(void *user, struct stmt *stmt)
 static int64_t bound_of(const struct loops *loops, const struct definition *count)
 {
 	FOR_EACH (const struct definition *owner, loops->owners) {
-		if (owner && owner->masks == count)
+		if (owner && owner->count.masks == count)
 			return owner->extents[0];
 		for (int v = 0; owner && v < owner->rank; v++)
-			if (owner->counts[v] == count)
+			if (owner->count.of[v] == count)
 				return owner->extents[v];
 	}
 	return loops->most;

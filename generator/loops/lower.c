@@ -80,7 +80,7 @@ static void see_place(void *user, const struct expr *load)
 /* A sum of exact floats, of elements that are floats where they lie. */
 static bool is_exact(const struct definition *d)
 {
-	bool plain = d->exact && !expr_has(d->body, 1u << EXPR_CAST) && (!d->start || d->start->kind == EXPR_LOAD);
+	bool plain = d->sum.exact && !expr_has(d->body, 1u << EXPR_CAST) && (!d->start || d->start->kind == EXPR_LOAD);
 	if (plain)
 		expr_loads(d->body, see_place, &plain);
 	return plain;

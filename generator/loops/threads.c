@@ -226,7 +226,7 @@ static void end_elements(struct elements *e, int64_t all, int each)
 		return;
 	memmove(e->order + 1, e->order, (size_t)at * sizeof *e->order);
 	e->order[0] = v;
-	loops->count = e->last->counts[v];
+	loops->count = e->last->count.of[v];
 	loops->most = e->last->extents[v];
 	loops->ends_by = all / loops->most;
 	loops->ends_per = each;

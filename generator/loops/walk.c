@@ -378,11 +378,11 @@ const struct expr *reduce_step(
 	if (d->reduce == REDUCE_LAST)
 		return term;
 	bool products =
-	        d->products && term->kind == EXPR_SCALAR && term->opcode == SCALAR_mul && term->type == DTYPE_F32;
-	for (int low = 0; products && d->pairs; low++) {
+	        d->sum.products && term->kind == EXPR_SCALAR && term->opcode == SCALAR_mul && term->type == DTYPE_F32;
+	for (int low = 0; products && d->sum.pairs; low++) {
 		const struct expr *of[2];
 		FOR (i, 2)
-			of[i] = half_of(arena, term->arg[i], d->factors, low != loops->target->lanes_are_threads);
+			of[i] = half_of(arena, term->arg[i], d->sum.factors, low != loops->target->lanes_are_threads);
 		sum = expr_scalar(arena, SCALAR_fma, of[0], of[1], sum);
 		if (low)
 			return sum;

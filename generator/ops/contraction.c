@@ -381,7 +381,7 @@ static void define_phases(struct definer *definer, const struct convolution *con
 	each_column[columns++] = extents[1];
 	taps.start = from_first ? NULL : phase_biases(definer, columns, each_column, column_at);
 	struct definition *sum = sum_of_taps(definer, definer_name(definer, "phases"), rank, over, w, &taps);
-	memcpy(sum->ends, ends, sizeof ends);
+	memcpy(sum->count.ends, ends, sizeof ends);
 	OUT(0, LOAD(sum, from_at));
 }
 
@@ -663,7 +663,7 @@ static void define_product(struct definer *definer, struct definition *bias, str
 	                        factor(definer, BROADCAST(b, b->rank, b_at), zeros, zero_b)));
 	mark_batch(sum, (1u << (m.b_vector ? rank : rank - 1)) - 1); /* all but the columns */
 	if (sum->reduced)                                            /* what is there of both, else 0: counts.c */
-		sum->reduced_counts[0] = definer_count(definer, definer->node->in[0]->dims[a->rank - 1].count);
+		sum->count.reduced[0] = definer_count(definer, definer->node->in[0]->dims[a->rank - 1].count);
 	GIVE(0, sum);
 }
 

@@ -17,13 +17,13 @@ struct definition *definer_mask(struct definer *definer, const struct tensor *co
 	const struct program *program = definer->program;
 	struct definition *masks = definer_count(definer, count);
 	for (size_t k = program->all.count; masks && k-- > (size_t)masks->number;)
-		if (program->all.at[k]->masks == masks && program->all.at[k]->extents[0] == extent
+		if (program->all.at[k]->count.masks == masks && program->all.at[k]->extents[0] == extent
 		        && program->all.at[k]->type == type && !program->all.at[k]->branch)
 			return program->all.at[k];
 	const struct index *i = VAR(0, extent), *size = INDEX(definer_size(definer, count), 0, extent);
 	const struct range before = { SUM(i, SCALE(size, -1)), -extent, 0 };
 	struct definition *there = PART("there", 1, &extent, SELECT(&before, 1, NUMBER(type, 1), NUMBER(type, 0)));
-	there->masks = masks;
+	there->count.masks = masks;
 	return there;
 }
 
@@ -55,10 +55,10 @@ void define_counted(struct definer *definer)
 	struct definition *there = definer_map(
 	        definer, node->out[0]->name, x->rank, extents, there_or(definer, x, at, node->in[1], axis, value));
 	GIVE(0, there);
-	there->ends[axis] = definer_count(definer, node_in(node, 3));
+	there->count.ends[axis] = definer_count(definer, node_in(node, 3));
 	FOR (d, x->rank)
 		if (d != axis && counts_are_put(node->in[0], d))
-			there->ends[d] = x->ends[d];
+			there->count.ends[d] = x->count.ends[d];
 }
 
 bool counts_are_put(const struct tensor *tensor, int axis)

@@ -221,7 +221,7 @@ void definer_out(struct definer *definer, int i, struct definition *definition)
 	for (int d = 0; d < tensor->rank && definition->node == definer->node && !tensor->is_whole && !tensor->is_cache;
 	        d++) {
 		struct definition *count = definer_count(definer, tensor->dims[d].count);
-		definition->ends[d] = count && count->number < definition->number ? count : NULL;
+		definition->count.ends[d] = count && count->number < definition->number ? count : NULL;
 	}
 	remember(definer, tensor, definition);
 }
@@ -499,17 +499,17 @@ static void add_input(struct definer *definer, const struct tensor *tensor, cons
 	if (count && !tensor_lies_in_bounds(tensor)) {
 		input = define_input(
 		        definer->program, tensor->name, tensor->type, 1, &(int64_t){ shown_elements(shown) });
-		input->shown = shown;
+		input->port.shown = shown;
 	} else if (dtype_stored(tensor->type) == tensor->type)
 		input = define_input(definer->program, tensor->name, tensor->type, tensor->rank, shown->extents);
 	else {
 		int64_t bytes = (int64_t)dtype_bytes(tensor->type, (size_t)shown_elements(shown));
 		struct definition *packed = define_input(definer->program, tensor->name, DTYPE_U8, 1, &bytes);
-		packed->shown = shown;
+		packed->port.shown = shown;
 		input = packed_read(definer, FORMAT("%s_elements", tensor->name), shown, packed);
 	}
 	if (count)
-		input->sizes = count->name;
+		input->port.sizes = count->name;
 	remember(definer, tensor, input);
 }
 
@@ -549,7 +549,7 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 	definer->node = NULL;
 	struct definition *there = definer_map(definer, FORMAT("%s_there", tensor->name), tensor->rank, extents, body);
 	there->row = row;
-	there->spreads = input->rank == tensor->rank && !tensor->cache ? input : NULL;
+	there->count.spreads = input->rank == tensor->rank && !tensor->cache ? input : NULL;
 	remember(definer, tensor, there);
 }
 
@@ -561,7 +561,7 @@ static void ask_size(struct definer *definer, const struct bounded *bounded)
 	*check = (struct check){ EXIT_LIMIT,
 		FORMAT("%s is not in [%lld, %lld], for which the model is compiled", bounded->size->name,
 		        (long long)bounded->least, (long long)bounded->most) };
-	size->most = bounded->most;
+	size->port.most = bounded->most;
 	define_check(definer->program, FORMAT("%s_holds", bounded->size->name), check, 0, NULL,
 	        CAST(DTYPE_BOOL, integer_between(definer, LOAD(size, NULL), bounded->least, bounded->most)));
 }
@@ -572,7 +572,7 @@ static void add_output(struct definer *definer, const struct tensor *tensor, con
 	if (dtype_stored(tensor->type) != tensor->type) {
 		const struct shown *shown = shown_of(definer, tensor, where);
 		output = packed_write(definer, FORMAT("%s_packed", tensor->name), shown, output);
-		output->shown = shown;
+		output->port.shown = shown;
 	}
 	push(definer->arena, &definer->program->outputs, output);
 	push(definer->arena, &definer->program->output_names, tensor->name);
@@ -594,7 +594,7 @@ static struct definition *dense(struct definer *definer, struct definition *of, 
 	        definer_map(definer, FORMAT("%s_dense", of->name), of->rank, of->extents, LOAD(of, at));
 	dense->lies = SELECT(ranges, last, I_MUL(definer_flatten(definer, last, at, actual), actual[last]), I(-1));
 	dense->row = actual[last];
-	memcpy(dense->counts, of->counts, sizeof dense->counts);
+	memcpy(dense->count.of, of->count.of, sizeof dense->count.of);
 	return dense;
 }
 
@@ -623,13 +623,14 @@ static void size_output(struct definer *definer, size_t i, const struct tensor *
 		name = FORMAT("%s_", name);
 	FOR (d, tensor->rank) {
 		struct definition *size = definer_count(definer, tensor->dims[d].count);
-		program->outputs.at[i]->counts[d] = size && size->number < program->outputs.at[i]->number ? size : NULL;
+		program->outputs.at[i]->count.of[d] =
+		        size && size->number < program->outputs.at[i]->number ? size : NULL;
 	}
 	if (!tensor->is_cache && !tensor_lies_in_bounds(tensor) && definition_elements(program->outputs.at[i]))
 		program->outputs.at[i] = dense(definer, program->outputs.at[i], actual);
 	push(arena, &program->outputs, definer_map(definer, name, 1, &rank, body));
 	push(arena, &program->output_names, name);
-	program->outputs.at[i]->sizes = name;
+	program->outputs.at[i]->port.sizes = name;
 }
 
 /* Every output of a graph is computed, each by a definition of its own: what is an input, a constant or an output
@@ -639,8 +640,8 @@ static void compute_output(struct definer *definer, size_t i)
 	struct program *program = definer->program;
 	struct definition *definition = program->outputs.at[i];
 	const struct index *at[MAX_RANK];
-	if (definition->source == SOURCE_COMPUTED && !definition->is_output) {
-		definition->is_output = true;
+	if (definition->source == SOURCE_COMPUTED && !definition->port.is_output) {
+		definition->port.is_output = true;
 		return;
 	}
 	FOR (d, definition->rank)
@@ -648,10 +649,10 @@ static void compute_output(struct definer *definer, size_t i)
 	definer->node = NULL;
 	program->outputs.at[i] = definer_map(
 	        definer, program->output_names.at[i], definition->rank, definition->extents, LOAD(definition, at));
-	program->outputs.at[i]->is_output = true;
-	program->outputs.at[i]->shown = definition->shown;
-	program->outputs.at[i]->sizes = definition->sizes;
-	memcpy(program->outputs.at[i]->counts, definition->counts, sizeof definition->counts);
+	program->outputs.at[i]->port.is_output = true;
+	program->outputs.at[i]->port.shown = definition->port.shown;
+	program->outputs.at[i]->port.sizes = definition->port.sizes;
+	memcpy(program->outputs.at[i]->count.of, definition->count.of, sizeof definition->count.of);
 }
 
 /* An input whose value is known where the model is compiled. */

@@ -311,7 +311,7 @@ static struct definition *input_part(struct unrolling *u, int direction, int64_t
 	struct definition *sum = definer_reduction(
 	        definer, name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs, start, MUL(x, w));
 	mark_batch(sum, 1 | 2); /* no step's numbers depend on how many there are */
-	sum->ends[0] = there;
+	sum->count.ends[0] = there;
 	return sum;
 }
 

@@ -481,12 +481,12 @@ void rounds_out(struct looping *l, struct definition *of, const struct definitio
 	const struct index *at[MAX_RANK];
 	int pair = -1;
 	index_vars(l->outer->arena, at, of->rank, of->extents);
-	if (of->is_output)
+	if (of->port.is_output)
 		of = define_map(body, of->name, of->rank, of->extents, expr_load(l->outer->arena, of, at));
 	FOR_ALL (i, body->inputs)
 		if (body->inputs.at[i] == carries)
 			pair = (int)i;
-	of->is_output = true;
+	of->port.is_output = true;
 	push(body->arena, &body->outputs, of);
 	push(body->arena, &body->output_names, of->name);
 	rounds_port_out(l, pair, false);

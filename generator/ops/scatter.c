@@ -234,7 +234,7 @@ static void write_rows(
 	struct definition *written = definer_scatter(definer, definer->node->out[0]->name, rank, extents, REDUCE_LAST,
 	        false, to, 1, &rows->extent, start, row);
 	if (written->reduced)
-		written->reduced_counts[0] = definer_count(definer, rows->count);
+		written->count.reduced[0] = definer_count(definer, rows->count);
 	GIVE(0, written);
 }
 

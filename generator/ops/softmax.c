@@ -25,7 +25,7 @@ void infer_softmax(struct node *node)
 static void ends_at_count(struct definer *definer, struct definition *row, int from, int to)
 {
 	if (to == from + 1 && row->reduced)
-		row->reduced_counts[0] = definer_count(definer, definer->node->in[0]->dims[from].count);
+		row->count.reduced[0] = definer_count(definer, definer->node->in[0]->dims[from].count);
 }
 
 static void define_either(struct definer *definer, bool logarithm, bool masked)

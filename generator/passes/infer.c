@@ -47,10 +47,10 @@ static double terms_of(const struct program *program)
 	FOR_EACH (const struct definition *definition, program->all) {
 		if (definition->source == SOURCE_COMPUTED)
 			terms += (double)definition_elements(definition) * (double)definition_terms(definition);
-		if (definition->repeat && definition_repeats(definition) == definition)
-			terms += (double)definition->repeat->rounds
-			        * (fold_round * (double)definition->repeat->body->all.count
-			                + terms_of(definition->repeat->body));
+		if (definition->loop.repeat && definition_repeats(definition) == definition)
+			terms += (double)definition->loop.repeat->rounds
+			        * (fold_round * (double)definition->loop.repeat->body->all.count
+			                + terms_of(definition->loop.repeat->body));
 	}
 	return terms;
 }

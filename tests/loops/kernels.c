@@ -55,7 +55,7 @@ static struct definition *reduction(struct made *made, const char *name, int ran
 }
 static void output(struct made *made, struct definition *d)
 {
-	d->is_output = true;
+	d->port.is_output = true;
 	push(A, &made->program->outputs, d);
 	push(A, &made->program->output_names, d->name);
 }
@@ -614,7 +614,7 @@ struct kernel *kernel_of(struct made *made, const char *name)
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		bool computed = d->source == SOURCE_COMPUTED;
-		scheduled(d)->mode = !computed || d->is_output ? MODE_HOSTED : MODE_LOCAL;
+		scheduled(d)->mode = !computed || d->port.is_output ? MODE_HOSTED : MODE_LOCAL;
 		/* n h w c: the channels' stride is 1, the others' grow from the last */
 		int64_t step = 1;
 		bool last = made->channels_last && d->rank == 4 && strcmp(d->name, "f");

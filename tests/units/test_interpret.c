@@ -40,7 +40,7 @@ static void output(struct fixture *f, struct definition *definition)
 {
 	push(f->arena, &f->program->outputs, definition);
 	push(f->arena, &f->program->output_names, definition->name);
-	definition->is_output = true;
+	definition->port.is_output = true;
 }
 
 static const struct index *var(struct fixture *f, int v, int64_t extent) { return index_var(f->arena, v, extent); }

@@ -82,7 +82,7 @@ static int run(struct build *build, char **arguments)
 	                expr_scalar(
 	                        arena, SCALAR_add, expr_load(arena, conv, at), expr_load(arena, residual, at), NULL),
 	                NULL, NULL));
-	result->is_output = true;
+	result->port.is_output = true;
 	push(arena, &p->outputs, result);
 	push(arena, &p->output_names, "y");
 	program_check(p);

@@ -114,7 +114,7 @@ struct making {
 
 static void add_output(struct program *program, struct definition *d)
 {
-	d->is_output = true;
+	d->port.is_output = true;
 	push(program->arena, &program->outputs, d);
 	push(program->arena, &program->output_names, d->name);
 }

@@ -197,7 +197,7 @@ static const char *render(struct build *build, const char *op, const struct targ
 	enum scalar opcode = !strcmp(op, "add") ? SCALAR_add : !strcmp(op, "mulacc") ? SCALAR_fma : SCALAR_where;
 	made = expr_scalar(program->arena, opcode, a, b, opcode == SCALAR_add ? NULL : c);
 	struct definition *y = define_map(program, "y", 1, &extent, made);
-	y->is_output = true;
+	y->port.is_output = true;
 	push(program->arena, &program->outputs, y);
 	push(program->arena, &program->output_names, "y");
 	program_check(program);
