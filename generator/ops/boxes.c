@@ -28,38 +28,36 @@ void infer_boxes(struct node *node)
 
 /* A box along one of two axes: where it begins and ends. */
 struct side {
-	const struct expr *from, *to;
+	expr_ref from, to;
 };
 
-static struct side side_of(struct definer *definer, int axis, const struct index *image, const struct index *place)
+static struct side side_of(struct definer *definer, int axis, index_ref image, index_ref place)
 {
 	struct definition *boxes = IN(BOXES);
-	const struct expr *one = LOAD(boxes, AT(image, place, CONSTANT(axis))),
-	                  *two = LOAD(boxes, AT(image, place, CONSTANT(axis + 2)));
+	expr_ref one = LOAD(boxes, AT(image, place, CONSTANT(axis))),
+	         two = LOAD(boxes, AT(image, place, CONSTANT(axis + 2)));
 	if (!attribute_int(definer->node, "center_point_box"))
 		return (struct side){ expr2(definer, SCALAR_minimum, one, two),
 			expr2(definer, SCALAR_maximum, one, two) };
-	const struct expr *half = MUL(two, NUMBER(DTYPE_F32, 0.5));
+	expr_ref half = MUL(two, NUMBER(DTYPE_F32, 0.5));
 	return (struct side){ SUB(one, half), ADD(one, half) };
 }
 
-static const struct expr *area_of(struct definer *definer, const struct side *sides)
+static expr_ref area_of(struct definer *definer, const struct side *sides)
 {
 	return MUL(SUB(sides[0].to, sides[0].from), SUB(sides[1].to, sides[1].from));
 }
 
 /* What two boxes share is more of both together than the threshold. */
-static const struct expr *overlaps(struct definer *definer, const struct side *a, const struct side *b)
+static expr_ref overlaps(struct definer *definer, const struct side *a, const struct side *b)
 {
-	const struct expr *most = node_in(definer->node, OVERLAP) ? ELEMENT(OVERLAP, 0) : NUMBER(DTYPE_F32, 0),
-	                  *shared[2];
+	expr_ref most = node_in(definer->node, OVERLAP) ? ELEMENT(OVERLAP, 0) : NUMBER(DTYPE_F32, 0), shared[2];
 	FOR (axis, 2)
 		shared[axis] = expr2(definer, SCALAR_maximum,
 		        SUB(expr2(definer, SCALAR_minimum, a[axis].to, b[axis].to),
 		                expr2(definer, SCALAR_maximum, a[axis].from, b[axis].from)),
 		        NUMBER(DTYPE_F32, 0));
-	const struct expr *both = MUL(shared[0], shared[1]),
-	                  *all = SUB(ADD(area_of(definer, a), area_of(definer, b)), both);
+	expr_ref both = MUL(shared[0], shared[1]), all = SUB(ADD(area_of(definer, a), area_of(definer, b)), both);
 	return expr2(definer, SCALAR_and, HOLDS(expr2(definer, SCALAR_greater, both, NUMBER(DTYPE_F32, 0))),
 	        HOLDS(expr2(definer, SCALAR_greater, DIV(both, all), most)));
 }
@@ -69,9 +67,9 @@ void define_boxes(struct definer *definer)
 	const struct node *node = definer->node;
 	struct definition *scores = IN(SCORES), *there = IN(THERE);
 	int64_t extents[MAX_RANK], n = scores->extents[2];
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct index *place = VAR(rank, n), *taken = VAR(rank + 1, n), *score_at[] = { at[0], at[1], place };
+	index_ref place = VAR(rank, n), taken = VAR(rank + 1, n), score_at[] = { at[0], at[1], place };
 	struct side one[2], other[2];
 	if (!definition_elements(scores) || !extents[2]) {
 		OUT(0, I(0));
@@ -81,11 +79,10 @@ void define_boxes(struct definer *definer)
 		one[axis] = side_of(definer, axis, at[0], place);
 		other[axis] = side_of(definer, axis, at[0], taken);
 	}
-	const struct expr *score = LOAD(scores, score_at),
-	                  *worth = node_in(node, LEAST)
-	        ? HOLDS(expr2(definer, SCALAR_greater, score, ELEMENT(LEAST, 0)))
-	        : WHOLE(DTYPE_BOOL, 1);
-	const struct expr *choice[CHOICES] = {
+	expr_ref score = LOAD(scores, score_at),
+	         worth = node_in(node, LEAST) ? HOLDS(expr2(definer, SCALAR_greater, score, ELEMENT(LEAST, 0)))
+	                                      : WHOLE(DTYPE_BOOL, 1);
+	expr_ref choice[CHOICES] = {
 		[CHOICE_THERE] = there ? expr2(definer, SCALAR_and, worth, LOAD(there, score_at)) : worth,
 		[CHOICE_BARS] = overlaps(definer, one, other),
 		[CHOICE_MOST] = ELEMENT(LIMIT, 0),

@@ -54,26 +54,26 @@ static int rounding(const struct node *node, enum dtype to)
 /* ---- floats of 4 and 6 bits: rounded in the arithmetic of x ----
  * |x| to whole steps, ties to even; steps double with each power of two above the smallest normal number; the largest
  * number is the last. */
-static const struct expr *to_steps(struct definer *definer, enum dtype to, const struct expr *x)
+static expr_ref to_steps(struct definer *definer, enum dtype to, expr_ref x)
 {
 	const struct narrow_row *row = &narrows[to];
 	enum dtype type = x->type;
-	const struct expr *zero = NUMBER(type, 0), *size = ABS(x), *number = NULL;
+	expr_ref zero = NUMBER(type, 0), size = ABS(x), number = NULL;
 	int exponents = (1 << row->exponent) - 1;
 	for (int e = exponents; e >= 1; e--) { /* as a code has it; below 1 the steps are those of 1 */
 		double step = ldexp(1, e - row->bias - row->mantissa), end = ldexp(1, e + 1 - row->bias);
-		const struct expr *steps = expr1(definer, SCALAR_round, MUL(size, NUMBER(type, 1 / step)));
-		const struct expr *rounded = MUL(steps, NUMBER(type, step));
+		expr_ref steps = expr1(definer, SCALAR_round, MUL(size, NUMBER(type, 1 / step)));
+		expr_ref rounded = MUL(steps, NUMBER(type, step));
 		number = number ? WHERE(LESS(size, NUMBER(type, end)), rounded, number) : rounded;
 	}
 	number = MIN(number, NUMBER(type, (double)narrow_value(to, row->top)));
-	const struct expr *minus = expr1(definer, SCALAR_neg, number), *none = MUL(x, zero); /* keeps the sign of 0 */
-	const struct expr *is_zero = EQUAL(number, zero);
+	expr_ref minus = expr1(definer, SCALAR_neg, number), none = MUL(x, zero); /* keeps the sign of 0 */
+	expr_ref is_zero = EQUAL(number, zero);
 	number = WHERE(is_zero, none, WHERE(LESS(x, zero), minus, number));
 	return WHERE(EQUAL(x, x), number, NUMBER(type, -0.));
 }
 
-const struct expr *expr_of_type(struct definer *definer, enum dtype to, int cast, const struct expr *x)
+expr_ref expr_of_type(struct definer *definer, enum dtype to, int cast, expr_ref x)
 {
 	enum dtype stored = dtype_stored(to);
 	if (stored == to)
@@ -157,7 +157,7 @@ void define_bit_cast(struct definer *definer)
 {
 	enum dtype from = definer->node->in[0]->type, to = definer->node->out[0]->type;
 	SHAPE(0, rank, extents, at);
-	const struct expr *x = BROADCAST(definer_in_stored(definer, 0), rank, at);
+	expr_ref x = BROADCAST(definer_in_stored(definer, 0), rank, at);
 	if (dtypes[from].bits < 8)
 		x = packed_from_code(definer, to, packed_code(definer, from, x));
 	else

@@ -9,8 +9,8 @@
 static struct definition *counts_of(struct definer *definer, const char *part, struct definition *flags)
 {
 	int64_t n = flags->extents[0];
-	const struct index *term = VAR(1, n);
-	const struct expr *to[1] = { POSITION(term) };
+	index_ref term = VAR(1, n);
+	expr_ref to[1] = { POSITION(term) };
 	return definer_scatter(definer, definer_name(definer, part), 1, &n, REDUCE_SUM, true, to, 1, &n, NULL,
 	        n ? LOAD(flags, &term) : I(0));
 }
@@ -57,8 +57,8 @@ static struct dim chosen_dim(struct node *node, int outs, int by, int64_t bound)
 /* How many there are: what is declared, or output `out`. */
 static void say_count(struct definer *definer, struct definition *counts, int64_t count, int out)
 {
-	const struct index *last = CONSTANT(counts->extents[0] - 1);
-	const struct expr *all = counts->extents[0] ? LOAD(counts, &last) : I(0);
+	index_ref last = CONSTANT(counts->extents[0] - 1);
+	expr_ref all = counts->extents[0] ? LOAD(counts, &last) : I(0);
 	if (counts_on(definer->node))
 		OUT(out, all);
 	else
@@ -71,19 +71,15 @@ static struct definition *positions_of(
         struct definer *definer, const char *part, struct definition *flags, struct definition *counts, int64_t count)
 {
 	int64_t n = flags->extents[0];
-	const struct index *term = VAR(1, n);
-	const struct expr *to[1] = { n ? SUB(LOAD(counts, &term), LOAD(flags, &term)) : NULL };
+	index_ref term = VAR(1, n);
+	expr_ref to[1] = { n ? SUB(LOAD(counts, &term), LOAD(flags, &term)) : NULL };
 	return definer_scatter(
 	        definer, definer_name(definer, part), 1, &count, REDUCE_LAST, false, to, 1, &n, I(0), POSITION(term));
 }
 
-static const struct expr *flag(struct definer *definer, const struct expr *x)
-{
-	return CAST(DTYPE_I64, CAST(DTYPE_BOOL, x));
-}
+static expr_ref flag(struct definer *definer, expr_ref x) { return CAST(DTYPE_I64, CAST(DTYPE_BOOL, x)); }
 
-static const struct index *at_value(
-        struct definer *definer, struct definition *of, const struct index *at, int64_t extent)
+static index_ref at_value(struct definer *definer, struct definition *of, index_ref at, int64_t extent)
 {
 	return INDEX(LOAD(of, &at), 0, extent - 1);
 }
@@ -128,7 +124,7 @@ void infer_compress(struct node *node)
 void define_compress(struct definer *definer)
 {
 	struct definition *x = definer_in_stored(definer, 0), *condition = IN(1);
-	const struct index *at[MAX_RANK], *own[MAX_RANK], *i = VAR(0, condition->extents[0]);
+	index_ref at[MAX_RANK], own[MAX_RANK], i = VAR(0, condition->extents[0]);
 	int64_t extents[MAX_RANK];
 	bool whole = !node_attribute(definer->node, "axis");
 	int rank = definer_shape(definer, 0, extents, at), axis = whole ? 0 : attribute_axis(definer->node, x->rank);
@@ -143,7 +139,7 @@ void define_compress(struct definer *definer)
 			OUT(0, NUMBER(x->type, 0));
 			return;
 		}
-	const struct index *place =
+	index_ref place =
 	        at_value(definer, positions_of(definer, "positions", flags, counts, extents[axis]), at[axis], n);
 	memcpy(own, at, sizeof *own * (size_t)rank);
 	if (whole)
@@ -178,8 +174,8 @@ void define_non_zero(struct definer *definer)
 {
 	struct definition *x = IN(0);
 	int64_t extents[2], n = definition_elements(x);
-	const struct index *at[2], *own[MAX_RANK], *i = VAR(0, n);
-	const struct expr *body = NULL;
+	index_ref at[2], own[MAX_RANK], i = VAR(0, n);
+	expr_ref body = NULL;
 	definer_shape(definer, 0, extents, at);
 	if (extents[1] > n)
 		node_invalid(definer->node, "%" PRId64 " elements of %" PRId64 " are declared", extents[1], n);
@@ -195,7 +191,7 @@ void define_non_zero(struct definer *definer)
 	UNFLATTEN(at_value(definer, positions_of(definer, "positions", flags, counts, extents[1]), at[1], n), x->rank,
 	        x->extents, own);
 	for (int d = x->rank - 1; d >= 0; d--) {
-		const struct expr *one = POSITION(own[d]);
+		expr_ref one = POSITION(own[d]);
 		body = body ? SELECT(&(struct range){ at[0], d, d + 1 }, 1, one, body) : one;
 	}
 	OUT(0, body);
@@ -235,12 +231,12 @@ void infer_unique(struct node *node)
 static struct definition *rows_of(struct definer *definer, struct definition *x, int axis, bool whole)
 {
 	int64_t extents[2] = { whole ? definition_elements(x) : x->extents[axis], 1 }, others[MAX_RANK];
-	const struct index *own[MAX_RANK], *rest[MAX_RANK];
+	index_ref own[MAX_RANK], rest[MAX_RANK];
 	int count = 0;
 	for (int d = 0; d < x->rank && !whole; d++)
 		if (d != axis)
 			extents[1] *= others[count++] = x->extents[d];
-	const struct index *i = VAR(0, extents[0]), *j = VAR(1, extents[1]);
+	index_ref i = VAR(0, extents[0]), j = VAR(1, extents[1]);
 	if (extents[0] == 0 || extents[1] == 0)
 		return NULL;
 	if (whole)
@@ -259,8 +255,8 @@ static struct definition *row_order(struct definer *definer, struct definition *
 	int64_t n = rows->extents[0];
 	struct definition *order = NULL;
 	for (int64_t j = rows->extents[1] - 1; j >= 0; j--) {
-		const struct index *term = VAR(1, n), *t = VAR(0, n);
-		const struct index *own[2] = { order ? at_value(definer, order, term, n) : term, CONSTANT(j) };
+		index_ref term = VAR(1, n), t = VAR(0, n);
+		index_ref own[2] = { order ? at_value(definer, order, term, n) : term, CONSTANT(j) };
 		struct definition *next =
 		        definer_order(definer, definer_name(definer, "order"), 1, &n, false, n, LOAD(rows, own), NULL);
 		order = order ? PART("sorted", 1, &n, LOAD(order, AT(at_value(definer, next, t, n)))) : next;
@@ -269,15 +265,15 @@ static struct definition *row_order(struct definer *definer, struct definition *
 }
 
 /* Of row t in order, t above 0: whether it is that before it. */
-static const struct expr *is_repeated(struct definer *definer, struct definition *order, struct definition *rows)
+static expr_ref is_repeated(struct definer *definer, struct definition *order, struct definition *rows)
 {
 	int64_t n = order->extents[0];
-	const struct index *t = VAR(0, n), *before = INDEX(POSITION(PLUS(t, -1)), 0, n - 1),
-	                   *own = at_value(definer, order, t, n), *previous = INDEX(LOAD(order, &before), 0, n - 1);
-	const struct expr *same = NULL;
+	index_ref t = VAR(0, n), before = INDEX(POSITION(PLUS(t, -1)), 0, n - 1), own = at_value(definer, order, t, n),
+	          previous = INDEX(LOAD(order, &before), 0, n - 1);
+	expr_ref same = NULL;
 	FOR (j, rows->extents[1]) {
-		const struct index *a[2] = { own, CONSTANT(j) }, *b[2] = { previous, a[1] };
-		const struct expr *equal = flag(definer, EQUAL(LOAD(rows, a), LOAD(rows, b)));
+		index_ref a[2] = { own, CONSTANT(j) }, b[2] = { previous, a[1] };
+		expr_ref equal = flag(definer, EQUAL(LOAD(rows, a), LOAD(rows, b)));
 		same = same ? expr2(definer, SCALAR_and, same, equal) : equal;
 	}
 	return same;
@@ -306,31 +302,31 @@ void define_unique(struct definer *definer)
 	if (count < 1 || count > n)
 		node_invalid(node, "%" PRId64 " of %" PRId64 " are declared", count, n);
 	struct definition *order = row_order(definer, rows);
-	const struct index *t = VAR(0, n), *term = VAR(1, n), *k = VAR(0, count);
+	index_ref t = VAR(0, n), term = VAR(1, n), k = VAR(0, count);
 
 	/* In the order of rows: which are the first of their kind, the number of the kind that each is of. */
-	const struct expr *zero = I(0), *one = I(1), *same = n > 1 ? is_repeated(definer, order, rows) : NULL;
+	expr_ref zero = I(0), one = I(1), same = n > 1 ? is_repeated(definer, order, rows) : NULL;
 	const struct range begins = { t, 0, 1 };
 	struct definition *firsts = PART("firsts", 1, &n, same ? SELECT(&begins, 1, one, SUB(one, same)) : one);
 	struct definition *kinds = counts_of(definer, "kinds", firsts);
 	say_count(definer, kinds, count, 4);
 	struct definition *starts = positions_of(definer, "starts", firsts, kinds, count);
 	struct definition *positions = PART("positions", 1, &count, LOAD(order, AT(at_value(definer, starts, k, n))));
-	const struct expr *kind = SUB(LOAD(kinds, &t), one);
+	expr_ref kind = SUB(LOAD(kinds, &t), one);
 	if (!sorted) { /* kinds in the order in which they come */
-		const struct expr *to[1] = { LOAD(order, &term) };
+		expr_ref to[1] = { LOAD(order, &term) };
 		struct definition *come = definer_scatter(definer, definer_name(definer, "come"), 1, &n, REDUCE_LAST,
 		        false, to, 1, &n, zero, LOAD(firsts, &term));
 		struct definition *numbers = counts_of(definer, "numbers", come);
-		const struct index *own = INDEX(kind, 0, count - 1);
+		index_ref own = INDEX(kind, 0, count - 1);
 		kind = SUB(LOAD(numbers, AT(at_value(definer, positions, own, n))), one);
 		positions = positions_of(definer, "positions", come, numbers, count);
 	}
 	struct definition *numbered = PART("numbered", 1, &n, kind);
 	if (node_has_out(node, 0)) {
-		const struct index *at[MAX_RANK], *own[MAX_RANK];
+		index_ref at[MAX_RANK], own[MAX_RANK];
 		int rank = definer_shape(definer, 0, extents, at);
-		const struct index *place = at_value(definer, positions, at[axis], n);
+		index_ref place = at_value(definer, positions, at[axis], n);
 		memcpy(own, at, sizeof *own * (size_t)rank);
 		if (whole)
 			UNFLATTEN(place, x->rank, x->extents, own);
@@ -340,7 +336,7 @@ void define_unique(struct definer *definer)
 	}
 	if (node_has_out(node, 1))
 		OUT(1, LOAD(positions, &k));
-	const struct expr *to[1] = { LOAD(order, &term) };
+	expr_ref to[1] = { LOAD(order, &term) };
 	if (node_has_out(node, 2))
 		definer_out_scatter(definer, 2, REDUCE_LAST, to, 1, &n, zero, LOAD(numbered, &term));
 	to[0] = LOAD(numbered, &term);

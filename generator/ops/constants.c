@@ -116,7 +116,7 @@ void infer_constant_of_shape(struct node *node)
 void define_constant_of_shape(struct definer *definer)
 {
 	const struct tensor *fill = fill_of(definer->node);
-	const struct expr *all = I(1);
+	expr_ref all = I(1);
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
 	bool late = node_in_is_late(definer->node, 0);
@@ -192,8 +192,8 @@ void define_shape(struct definer *definer)
 	const struct node *node = definer->node;
 	const struct tensor *x = node->in[0];
 	if (node->ins > 1) {
-		const struct index *k = VAR(0, node->out[0]->dims[0].extent);
-		const struct expr *body = I(0);
+		index_ref k = VAR(0, node->out[0]->dims[0].extent);
+		expr_ref body = I(0);
 		int64_t from = attribute_int(node, "start"),
 		        to = from + (from < 0 ? x->rank : 0) + node->out[0]->dims[0].extent;
 		for (int64_t d = from + (from < 0 ? x->rank : 0), i = 0, in = 1; d < to; d++, i++)
@@ -286,16 +286,16 @@ void infer_one_hot(struct node *node)
  * lanes, and each index is looked at once.  The numbers to compare with are a table among the weights, so it stays
  * small. */
 enum { STEPS_MOST = 1 << 12 };
-static const struct expr *hit_in_floats(struct definer *definer, struct definition *indices, int64_t depth,
-        const struct index *const *own, const struct index *const *at)
+static expr_ref hit_in_floats(
+        struct definer *definer, struct definition *indices, int64_t depth, const index_ref *own, const index_ref *at)
 {
 	struct arena *arena = definer->arena;
-	const struct index *each[MAX_RANK];
+	index_ref each[MAX_RANK];
 	float *steps = arena_new_array(arena, float, (size_t)depth);
 	FOR (i, depth)
 		steps[i] = (float)i;
 	VARS(each, indices->rank, indices->extents);
-	const struct expr *index = CAST(DTYPE_I64, LOAD(indices, each));
+	expr_ref index = CAST(DTYPE_I64, LOAD(indices, each));
 	index = ADD(index, MUL(LESS(index, WHOLE(DTYPE_I64, 0)), WHOLE(DTYPE_I64, depth)));
 	index = MIN(MAX(index, WHOLE(DTYPE_I64, -1)), WHOLE(DTYPE_I64, depth));
 	struct definition *places = PART("places", indices->rank, indices->extents, CAST(DTYPE_F32, index));
@@ -307,7 +307,7 @@ static const struct expr *hit_in_floats(struct definer *definer, struct definiti
 void define_one_hot(struct definer *definer)
 {
 	struct definition *indices = IN(0), *values = IN(2);
-	const struct index *own[MAX_RANK], *which[2] = { CONSTANT(0), CONSTANT(1) };
+	index_ref own[MAX_RANK], which[2] = { CONSTANT(0), CONSTANT(1) };
 	int64_t depth;
 	double number;
 	SHAPE(0, rank, extents, at);
@@ -320,9 +320,9 @@ void define_one_hot(struct definer *definer)
 	FOR (d, rank)
 		if (d != axis)
 			own[d - (d > axis)] = at[d];
-	const struct expr *index = CAST(DTYPE_I64, LOAD(indices, own)), *here = POSITION(at[axis]);
-	const struct expr *below = ADD(index, WHOLE(DTYPE_I64, depth)); /* what an index below 0 means */
-	const struct expr *hit = values->type == DTYPE_F32 && depth > 0 && depth <= STEPS_MOST
+	expr_ref index = CAST(DTYPE_I64, LOAD(indices, own)), here = POSITION(at[axis]);
+	expr_ref below = ADD(index, WHOLE(DTYPE_I64, depth)); /* what an index below 0 means */
+	expr_ref hit = values->type == DTYPE_F32 && depth > 0 && depth <= STEPS_MOST
 	        ? hit_in_floats(definer, indices, depth, own, &at[axis])
 	        : MAX(EQUAL(index, here), EQUAL(below, here));
 	OUT(0, WHERE(CAST(values->type, hit), LOAD(values, &which[1]), LOAD(values, &which[0])));
@@ -348,7 +348,7 @@ void infer_eye_like(struct node *node)
 
 void define_eye_like(struct definer *definer)
 {
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK], k = attribute_int(definer->node, "k");
 	definer_shape(definer, 0, extents, at);
 	enum dtype type = dtype_stored(definer->node->out[0]->type);
@@ -418,9 +418,9 @@ void infer_range(struct node *node)
 }
 
 /* How many numbers they make, an I64, or a double where they are floats; *right: delta is one that makes them. */
-static const struct expr *steps_of(struct definer *definer, const struct expr **right)
+static expr_ref steps_of(struct definer *definer, expr_ref *right)
 {
-	const struct expr *start = ELEMENT(0, 0), *limit = ELEMENT(1, 0), *delta = ELEMENT(2, 0);
+	expr_ref start = ELEMENT(0, 0), limit = ELEMENT(1, 0), delta = ELEMENT(2, 0);
 	if (dtypes[start->type].class == CLASS_FLOAT) {
 		start = CAST(DTYPE_F64, start);
 		limit = CAST(DTYPE_F64, limit);
@@ -428,12 +428,12 @@ static const struct expr *steps_of(struct definer *definer, const struct expr **
 		*right = LESS(NUMBER(DTYPE_F64, 0), ABS(delta));
 		return expr1(definer, SCALAR_ceil, DIV(SUB(limit, start), delta));
 	}
-	const struct expr *up = I_LESS(I(0), delta), *none = I(0), *one = WHOLE(DTYPE_U64, 1);
-	const struct expr *low = I_WHERE(up, start, limit),
-	                  *high = I_WHERE(up, limit, start); /* exactly, in 64 bits without a sign */
-	const struct expr *span = CAST(DTYPE_U64, I_SUB(high, low));
-	const struct expr *step = CAST(DTYPE_U64, I_WHERE(up, delta, I_SUB(none, delta)));
-	const struct expr *steps = ADD(DIV(SUB(span, one), step), one);
+	expr_ref up = I_LESS(I(0), delta), none = I(0), one = WHOLE(DTYPE_U64, 1);
+	expr_ref low = I_WHERE(up, start, limit),
+	         high = I_WHERE(up, limit, start); /* exactly, in 64 bits without a sign */
+	expr_ref span = CAST(DTYPE_U64, I_SUB(high, low));
+	expr_ref step = CAST(DTYPE_U64, I_WHERE(up, delta, I_SUB(none, delta)));
+	expr_ref steps = ADD(DIV(SUB(span, one), step), one);
 	*right = I_IS(I_IS(delta, 0), 0);
 	return I_WHERE(I_LESS(low, high), CAST(DTYPE_I64, steps), none);
 }
@@ -441,7 +441,7 @@ static const struct expr *steps_of(struct definer *definer, const struct expr **
 /* A start, limit or delta that comes at run time makes as many elements as are declared. */
 static void declared_range(struct definer *definer, int64_t count)
 {
-	const struct expr *right, *steps = steps_of(definer, &right);
+	expr_ref right, steps = steps_of(definer, &right);
 	if (steps->type == DTYPE_F64)
 		right = MUL(expr2(definer, count ? SCALAR_equal : SCALAR_less_equal, steps,
 		                    NUMBER(DTYPE_F64, (double)count)),
@@ -456,10 +456,10 @@ void infer_size_range(struct node *node) { infer_as_size(node, 3, 3); }
 /* Of floats -1 where they are too many for any bound, or not a number; delta 0 is such a one. */
 void define_size_range(struct definer *definer)
 {
-	const struct expr *right, *steps = steps_of(definer, &right), *none = I(-1);
+	expr_ref right, steps = steps_of(definer, &right), none = I(-1);
 	if (steps->type == DTYPE_F64) {
-		const struct expr *zero = NUMBER(DTYPE_F64, 0), *most = NUMBER(DTYPE_F64, 0x1p40);
-		const struct expr *fits = MUL(right, LESS_EQUAL(steps, most));
+		expr_ref zero = NUMBER(DTYPE_F64, 0), most = NUMBER(DTYPE_F64, 0x1p40);
+		expr_ref fits = MUL(right, LESS_EQUAL(steps, most));
 		steps = CAST(DTYPE_I64, MIN(MAX(steps, zero), most));
 		right = CAST(DTYPE_I64, fits);
 	}
@@ -469,7 +469,7 @@ void define_size_range(struct definer *definer)
 void define_range(struct definer *definer)
 {
 	struct definition *start = IN(0), *delta = IN(2);
-	const struct index *at[MAX_RANK], *first = CONSTANT(0);
+	index_ref at[MAX_RANK], first = CONSTANT(0);
 	int64_t extents[MAX_RANK], whole;
 	double number;
 	definer_shape(definer, 0, extents, at);
@@ -481,6 +481,6 @@ void define_range(struct definer *definer)
 				declared_range(definer, extents[0]);
 			break;
 		}
-	const struct expr *steps = CAST(start->type, POSITION(at[0]));
+	expr_ref steps = CAST(start->type, POSITION(at[0]));
 	OUT(0, ADD(LOAD(start, &first), MUL(steps, LOAD(delta, &first))));
 }

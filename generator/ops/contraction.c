@@ -4,8 +4,7 @@
 #include <inttypes.h>
 
 /* An element as a factor: as it is, or with `widen` less its zero point (NULL: 0) in int32. */
-static const struct expr *factor(
-        struct definer *definer, const struct expr *element, bool widen, const struct expr *zero)
+static expr_ref factor(struct definer *definer, expr_ref element, bool widen, expr_ref zero)
 {
 	if (!widen)
 		return element;
@@ -69,8 +68,8 @@ void infer_convolution(struct node *node)
 }
 
 /* The channel of the data that a channel of an output's group is. */
-static const struct index *channel_of(struct arena *arena, const struct convolution *conv, const struct index *out,
-        int64_t outs, const struct index *channel, int64_t each)
+static index_ref channel_of(struct arena *arena, const struct convolution *conv, index_ref out, int64_t outs,
+        index_ref channel, int64_t each)
 {
 	if (conv->group == 1 || !outs)
 		return channel;
@@ -83,7 +82,7 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 	struct arena *arena = definer->arena;
 	struct convolution conv;
 	struct definition *x = IN(0), *w = IN(1);
-	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK];
+	index_ref x_at[MAX_RANK], w_at[MAX_RANK];
 	int64_t reduced[MAX_RANK];
 	convolution_of(definer->node, &conv);
 	SHAPE(0, rank, extents, at);
@@ -91,18 +90,17 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 	FOR (d, count)
 		reduced[d] = conv.window.kernel[d];
 	reduced[count] = w->extents[1];
-	const struct index *channel = VAR(rank + count, reduced[count]);
+	index_ref channel = VAR(rank + count, reduced[count]);
 	w_at[0] = at[1];
 	w_at[1] = channel;
 	FOR (d, count)
 		w_at[2 + d] = VAR(rank + d, reduced[d]);
 	x_at[0] = at[0];
 	x_at[1] = channel_of(arena, &conv, at[1], extents[1], channel, reduced[count]);
-	const struct expr *zero_x = zeros && zeros[0] ? BROADCAST(zeros[0], 0, NULL) : NULL;
-	const struct expr *zero_w = zeros && zeros[1] ? BROADCAST(zeros[1], 1, &at[1]) : NULL;
-	const struct expr *data =
-	        window_load(definer, &conv.window, x, x_at, 2, rank, zero_x ? zero_x : NUMBER(x->type, 0));
-	const struct expr *start = bias ? LOAD(bias, &at[1]) : NULL;
+	expr_ref zero_x = zeros && zeros[0] ? BROADCAST(zeros[0], 0, NULL) : NULL;
+	expr_ref zero_w = zeros && zeros[1] ? BROADCAST(zeros[1], 1, &at[1]) : NULL;
+	expr_ref data = window_load(definer, &conv.window, x, x_at, 2, rank, zero_x ? zero_x : NUMBER(x->type, 0));
+	expr_ref start = bias ? LOAD(bias, &at[1]) : NULL;
 	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM,
 	        count + 1, reduced, start,
 	        MUL(factor(definer, data, zeros, zero_x), factor(definer, LOAD(w, w_at), zeros, zero_w)));
@@ -198,17 +196,17 @@ static int64_t first_tap(const struct window *window, int d, int64_t phase)
 static struct definition *phase_weights(
         struct definer *definer, const struct convolution *conv, struct definition *w, bool apart)
 {
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	struct range ranges[MAX_RANK];
 	int64_t outs = w->extents[1], each = w->extents[0] / conv->group,
 	        extents[MAX_RANK] = { outs * conv->group, each };
-	const struct index *out = VAR(0, extents[0]), *channel = VAR(1, each);
+	index_ref out = VAR(0, extents[0]), channel = VAR(1, each);
 	at[0] = SUM(outs ? SCALE(QUOTIENT(out, outs), each) : out, channel);
 	at[1] = outs ? REST(out, outs) : out;
 	FOR (d, conv->window.count) {
 		struct phases phases = phases_of(&conv->window, d, apart);
 		extents[2 + d] = phases.taps * phases.phases;
-		const struct index *place = VAR(2 + d, extents[2 + d]);
+		index_ref place = VAR(2 + d, extents[2 + d]);
 		at[2 + d] = SUM(QUOTIENT(place, phases.taps),
 		        PLUS(SCALE(REST(place, phases.taps), -phases.phases), phases.phases * (phases.taps - 1)));
 		ranges[d] = (struct range){ at[2 + d], 0, w->extents[2 + d] };
@@ -226,8 +224,8 @@ static int64_t phase_places(const struct window *window, int d, int64_t *first)
 /* What a sum goes over: elements of the data where those are within all ranges, and weights beside them; `reduced` has
  * the taps of each dimension, and the channels of a group. */
 struct taps {
-	const struct expr *start; /* NULL: the bias */
-	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK];
+	expr_ref start; /* NULL: the bias */
+	index_ref x_at[MAX_RANK], w_at[MAX_RANK];
 	int64_t reduced[MAX_RANK];
 	struct range ranges[2 * MAX_RANK];
 	int range_count;
@@ -238,7 +236,7 @@ static struct definition *sum_of_taps(struct definer *definer, const char *name,
         struct definition *w, const struct taps *taps)
 {
 	struct definition *x = IN(0), *bias = IN(2);
-	const struct expr *data = SELECT(taps->ranges, taps->range_count, LOAD(x, taps->x_at), NUMBER(x->type, 0));
+	expr_ref data = SELECT(taps->ranges, taps->range_count, LOAD(x, taps->x_at), NUMBER(x->type, 0));
 	struct definition *sum = definer_reduction(definer, name, rank, over, REDUCE_SUM, x->rank - 1, taps->reduced,
 	        taps->start    ? taps->start
 	                : bias ? LOAD(bias, &taps->w_at[0])
@@ -294,11 +292,10 @@ static bool phases_are_whole(const struct convolution *conv, const int64_t *exte
 
 /* A constant bias once for each phase, [phase of each dimension, outs], loaded at these variables: phases and outs are
  * the columns of one product then. */
-static const struct expr *phase_biases(
-        struct definer *definer, int columns, const int64_t *extents, const struct index *const *at)
+static expr_ref phase_biases(struct definer *definer, int columns, const int64_t *extents, const index_ref *at)
 {
 	struct definition *bias = IN(2);
-	const struct index *out = VAR(columns - 1, extents[columns - 1]);
+	index_ref out = VAR(columns - 1, extents[columns - 1]);
 	if (!bias || bias->source != SOURCE_CONSTANT)
 		return NULL;
 	struct definition *each = PART("biases", columns, extents, LOAD(bias, &out));
@@ -326,17 +323,17 @@ static struct definition *places_there(
 {
 	if (!results)
 		return NULL;
-	const struct expr *last = I_ADD(definer_size(definer, results), I(before - 1)),
-	                  *places = I_ADD(I_DIV(last, I(stride)), I(1));
+	expr_ref last = I_ADD(definer_size(definer, results), I(before - 1)),
+	         places = I_ADD(I_DIV(last, I(stride)), I(1));
 	return PART("places", 0, NULL, I_MIN(places, I(most)));
 }
 
 static void define_phases(struct definer *definer, const struct convolution *conv, struct definition *w,
-        const int64_t *extents, const struct index *const *at)
+        const int64_t *extents, const index_ref *at)
 {
 	const struct window *window = &conv->window;
 	struct definition *x = IN(0);
-	const struct index *from_at[MAX_RANK], *column_at[MAX_RANK];
+	index_ref from_at[MAX_RANK], column_at[MAX_RANK];
 	int64_t over[MAX_RANK] = { extents[0] }, each_column[MAX_RANK], first;
 	int count = window->count, rank = 2 + count, columns = 0;
 	bool from_first = phases_from_first(conv, extents[1]);
@@ -356,13 +353,13 @@ static void define_phases(struct definer *definer, const struct convolution *con
 			over[v] = ceil_div(extents[2 + d], stride);
 		int64_t ahead = from_first ? 0 : before - first * stride;
 		ends[v] = places_there(definer, definer->node->out[0]->dims[2 + d].count, ahead, stride, over[v]);
-		const struct index *tap = VAR(rank + d, each), *from = PLUS(at[2 + d], ahead),
-		                   *place = PLUS(VAR(v, over[v]), first);
+		index_ref tap = VAR(rank + d, each), from = PLUS(at[2 + d], ahead),
+		          place = PLUS(VAR(v, over[v]), first);
 		taps.reduced[d] = each;
 		from_at[v++] = QUOTIENT(from, stride);
 		taps.w_at[2 + d] = tap;
 		if (stride > 1) {
-			const struct index *phase = VAR(v, stride);
+			index_ref phase = VAR(v, stride);
 			each_column[columns] = over[v] = stride;
 			column_at[columns++] = phase;
 			from_at[v++] = REST(from, stride);
@@ -441,7 +438,7 @@ static struct definition *phase_sum(struct definer *definer, const struct convol
 		        / window->stride[d];
 		taps.reduced[d] = each;
 		over[1 + d] = places->count[d];
-		const struct index *tap = VAR(rank + d, each);
+		index_ref tap = VAR(rank + d, each);
 		taps.w_at[2 + d] = PLUS(tap, own * phases.taps + phases.taps - each);
 		taps.x_at[2 + d] =
 		        SUM(PLUS(VAR(1 + d, over[1 + d]), first + from - step * (each - 1)), SCALE(tap, step));
@@ -452,31 +449,31 @@ static struct definition *phase_sum(struct definer *definer, const struct convol
 
 /* The sums side by side, [batch, outs, place and phase of each dimension], of which the output moves its elements. */
 static void define_each_phase(struct definer *definer, const struct convolution *conv, struct definition *w,
-        const int64_t *extents, const struct index *const *at)
+        const int64_t *extents, const index_ref *at)
 {
 	const struct window *window = &conv->window;
 	struct definition *bias = IN(2);
 	int count = window->count, rank = 2;
 	const struct places places = places_of(window, extents);
 	int64_t over[MAX_RANK] = { extents[0], extents[1] }, phase[MAX_RANK] = { 0 };
-	const struct index *sum_at[MAX_RANK], *from_at[MAX_RANK] = { at[0], at[1] };
+	index_ref sum_at[MAX_RANK], from_at[MAX_RANK] = { at[0], at[1] };
 	struct range ranges[MAX_RANK];
 	sum_at[0] = VAR(0, extents[0]);
 	sum_at[count + 1] = VAR(1, extents[1]);
 	FOR (d, count) {
 		int64_t stride = window->stride[d];
 		over[rank] = places.count[d];
-		const struct index *from = PLUS(at[2 + d], places.from_first ? 0 : window->before[d] % stride);
+		index_ref from = PLUS(at[2 + d], places.from_first ? 0 : window->before[d] % stride);
 		sum_at[1 + d] = VAR(rank, over[rank]);
 		from_at[rank++] = QUOTIENT(from, stride);
 		ranges[d].at = VAR(rank, stride);
 		over[rank] = stride;
 		from_at[rank++] = REST(from, stride);
 	}
-	const struct expr *none = bias ? LOAD(bias, &sum_at[count + 1]) : NUMBER(w->type, 0), *all = NULL;
+	expr_ref none = bias ? LOAD(bias, &sum_at[count + 1]) : NUMBER(w->type, 0), all = NULL;
 	for (int d = count - 1; d >= 0;) {
 		struct definition *sum = phase_sum(definer, conv, phase, &places, w, extents[1]);
-		const struct expr *own = sum ? LOAD(sum, sum_at) : none;
+		expr_ref own = sum ? LOAD(sum, sum_at) : none;
 		FOR (k, count)
 			ranges[k].to = (ranges[k].from = first_result(window, &places, k, phase[k])) + 1;
 		all = all ? SELECT(ranges, count, own, all) : own;
@@ -489,7 +486,7 @@ static void define_each_phase(struct definer *definer, const struct convolution 
 
 /* The sum itself, of each output over the taps that may meet it. */
 static void define_taps(struct definer *definer, const struct convolution *conv, struct definition *w, int rank,
-        const int64_t *extents, const struct index *const *at)
+        const int64_t *extents, const index_ref *at)
 {
 	struct arena *arena = definer->arena;
 	const struct window *window = &conv->window;
@@ -505,8 +502,8 @@ static void define_taps(struct definer *definer, const struct convolution *conv,
 		struct phases phases = phases_of(window, d, false);
 		int64_t stride = window->stride[d], dilation = window->dilation[d];
 		taps.reduced[d] = phases.taps;
-		const struct index *tap = VAR(rank + d, phases.taps), *from = PLUS(at[2 + d], window->before[d]);
-		const struct index *back = PLUS(SCALE(tap, dilation), -dilation * (phases.taps - 1));
+		index_ref tap = VAR(rank + d, phases.taps), from = PLUS(at[2 + d], window->before[d]);
+		index_ref back = PLUS(SCALE(tap, dilation), -dilation * (phases.taps - 1));
 		struct range *meets = &taps.ranges[taps.range_count];
 		if (phases.phases < stride) {
 			from = SUM(from, back);
@@ -514,8 +511,8 @@ static void define_taps(struct definer *definer, const struct convolution *conv,
 			taps.x_at[2 + d] = QUOTIENT(from, stride);
 			taps.w_at[2 + d] = tap;
 		} else {
-			const struct index *phase = REST(from, stride),
-			                   *step = PLUS(SCALE(tap, -stride), stride * (phases.taps - 1));
+			index_ref phase = REST(from, stride),
+			          step = PLUS(SCALE(tap, -stride), stride * (phases.taps - 1));
 			*meets = (struct range){ SUM(phase, step), 0, window->kernel[d] };
 			taps.x_at[2 + d] = SUM(QUOTIENT(from, stride), back);
 			taps.w_at[2 + d] = SUM(SCALE(phase, phases.taps), tap);
@@ -537,12 +534,12 @@ static bool is_one_place(const struct convolution *conv, const struct definition
 }
 
 /* A product of data [batch, channels] and weights [channels, outs and taps]; the output moves its elements. */
-static void define_one_place(struct definer *definer, const struct convolution *conv, const struct index *const *at)
+static void define_one_place(struct definer *definer, const struct convolution *conv, const index_ref *at)
 {
 	struct definition *x = IN(0), *w = IN(1), *bias = IN(2);
-	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK];
+	index_ref x_at[MAX_RANK], w_at[MAX_RANK];
 	int64_t over[2] = { x->extents[0], definition_elements(w) / w->extents[0] };
-	const struct index *column = VAR(1, over[1]);
+	index_ref column = VAR(1, over[1]);
 	x_at[0] = VAR(0, over[0]);
 	x_at[1] = w_at[0] = VAR(2, x->extents[1]);
 	UNFLATTEN(column, w->rank - 1, w->extents + 1, w_at + 1);
@@ -550,7 +547,7 @@ static void define_one_place(struct definer *definer, const struct convolution *
 		x_at[2 + d] = CONSTANT(0);
 	struct definition *each = NULL;
 	if (bias) {
-		const struct index *out = QUOTIENT(VAR(0, over[1]), over[1] / w->extents[1]);
+		index_ref out = QUOTIENT(VAR(0, over[1]), over[1] / w->extents[1]);
 		each = PART("biases", 1, over + 1, LOAD(bias, &out));
 	}
 	struct definition *sum = REDUCTION("taps", 2, over, REDUCE_SUM, 1, &x->extents[1],
@@ -559,7 +556,7 @@ static void define_one_place(struct definer *definer, const struct convolution *
 	w_at[1] = at[1];
 	FOR (d, conv->window.count)
 		w_at[2 + d] = PLUS(at[2 + d], conv->window.before[d]);
-	const struct index *own[] = { at[0], FLATTEN(w->rank - 1, w_at + 1, w->extents + 1) };
+	index_ref own[] = { at[0], FLATTEN(w->rank - 1, w_at + 1, w->extents + 1) };
 	OUT(0, LOAD(sum, own));
 }
 
@@ -639,10 +636,10 @@ static void define_product(struct definer *definer, struct definition *bias, str
 {
 	struct definition *a = IN(0), *b = IN(1);
 	struct matmul m = matmul_of(a->rank, b->rank);
-	const struct index *at[MAX_RANK], *a_at[MAX_RANK], *b_at[MAX_RANK];
+	index_ref at[MAX_RANK], a_at[MAX_RANK], b_at[MAX_RANK];
 	int64_t extents[MAX_RANK], terms = a->extents[a->rank - 1];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct index *k = VAR(rank, terms);
+	index_ref k = VAR(rank, terms);
 	FOR (d, m.a_batch)
 		a_at[d] = at[m.batch - m.a_batch + d];
 	FOR (d, m.b_batch)
@@ -652,8 +649,8 @@ static void define_product(struct definer *definer, struct definition *bias, str
 	a_at[a->rank - 1] = b_at[m.b_vector ? 0 : b->rank - 2] = k;
 	if (!m.b_vector)
 		b_at[b->rank - 1] = at[rank - 1];
-	const struct expr *start = bias ? LOAD(bias, &at[rank - 1]) : NULL;
-	const struct expr *zero_a = NULL, *zero_b = zeros && zeros[1] ? BROADCAST(zeros[1], b->rank, b_at) : NULL;
+	expr_ref start = bias ? LOAD(bias, &at[rank - 1]) : NULL;
+	expr_ref zero_a = NULL, zero_b = zeros && zeros[1] ? BROADCAST(zeros[1], b->rank, b_at) : NULL;
 	if (zeros && zeros[0]) /* one for each row, or as A has them */
 		zero_a = zeros[0]->rank == 1 && !m.a_vector ? BROADCAST(zeros[0], 1, &a_at[a->rank - 2])
 		                                            : BROADCAST(zeros[0], a->rank, a_at);
@@ -734,19 +731,19 @@ void define_gemm(struct definer *definer)
 	struct definition *a = IN(0), *b = IN(1), *c = IN(2);
 	double alpha = attribute_float(node, "alpha"), beta = attribute_float(node, "beta");
 	bool a_transposed = attribute_int(node, "transA") != 0, b_transposed = attribute_int(node, "transB") != 0;
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK], terms = a->extents[!a_transposed];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct index *k = VAR(rank, terms);
-	const struct index *a_at[2] = { a_transposed ? k : at[0], a_transposed ? at[0] : k },
-	                   *b_at[2] = { b_transposed ? at[1] : k, b_transposed ? k : at[1] };
-	const struct expr *start = NULL;
+	index_ref k = VAR(rank, terms);
+	index_ref a_at[2] = { a_transposed ? k : at[0], a_transposed ? at[0] : k },
+	          b_at[2] = { b_transposed ? at[1] : k, b_transposed ? k : at[1] };
+	expr_ref start = NULL;
 	if (c && beta != 0) {
 		start = BROADCAST(c, rank, at);
 		if (beta != 1)
 			start = MUL(NUMBER(c->type, beta), start);
 	}
-	const struct expr *product = MUL(LOAD(a, a_at), LOAD(b, b_at));
+	expr_ref product = MUL(LOAD(a, a_at), LOAD(b, b_at));
 	const char *name = node->out[0]->name;
 	struct definition *sum = definer_reduction(definer, alpha == 1 ? name : definer_name(definer, "product"), rank,
 	        extents, REDUCE_SUM, 1, &terms, alpha == 1 ? start : NULL, product);
@@ -755,7 +752,7 @@ void define_gemm(struct definer *definer)
 		GIVE(0, sum);
 		return;
 	}
-	const struct expr *y = LOAD(sum, at), *factor = NUMBER(a->type, alpha);
+	expr_ref y = LOAD(sum, at), factor = NUMBER(a->type, alpha);
 	bool is_float = dtypes[a->type].class == CLASS_FLOAT;
 	if (!start)
 		y = MUL(factor, y);

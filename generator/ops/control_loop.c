@@ -473,7 +473,7 @@ void define_rounds(struct definer *definer)
 		GIVE(0, IN(0));
 		return;
 	}
-	const struct expr *holds = BROADCAST(IN(1), 0, NULL);
+	expr_ref holds = BROADCAST(IN(1), 0, NULL);
 	if (most) {
 		definer_require(
 		        definer, EXIT_LIMIT, 0, NULL, holds, "the loop goes on behind %" PRId64 " rounds", most);

@@ -20,24 +20,24 @@ struct definition *definer_mask(struct definer *definer, const struct tensor *co
 		if (program->all.at[k]->count.masks == masks && program->all.at[k]->extents[0] == extent
 		        && program->all.at[k]->type == type && !program->all.at[k]->branch)
 			return program->all.at[k];
-	const struct index *i = VAR(0, extent), *size = INDEX(definer_size(definer, count), 0, extent);
+	index_ref i = VAR(0, extent), size = INDEX(definer_size(definer, count), 0, extent);
 	const struct range before = { SUM(i, SCALE(size, -1)), -extent, 0 };
 	struct definition *there = PART("there", 1, &extent, SELECT(&before, 1, NUMBER(type, 1), NUMBER(type, 0)));
 	there->count.masks = masks;
 	return there;
 }
 
-static const struct expr *there_or(struct definer *definer, struct definition *x, const struct index *const *at,
-        const struct tensor *count, int axis, const struct expr *value)
+static expr_ref there_or(struct definer *definer, struct definition *x, const index_ref *at, const struct tensor *count,
+        int axis, expr_ref value)
 {
-	const struct expr *there = LOAD(definer_mask(definer, count, x->extents[axis], x->type), &at[axis]);
+	expr_ref there = LOAD(definer_mask(definer, count, x->extents[axis], x->type), &at[axis]);
 	return WHERE(there, LOAD(x, at), value);
 }
 
 struct definition *definer_there(
-        struct definer *definer, struct definition *x, const struct tensor *count, int axis, const struct expr *value)
+        struct definer *definer, struct definition *x, const struct tensor *count, int axis, expr_ref value)
 {
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	VARS(at, x->rank, x->extents);
 	return !count ? x : PART("terms", x->rank, x->extents, there_or(definer, x, at, count, axis, value));
 }
@@ -46,11 +46,11 @@ void define_counted(struct definer *definer)
 {
 	struct definition *x = IN(0);
 	const struct node *node = definer->node;
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int axis = (int)attribute_int(node, "axis");
 	definer_shape(definer, 0, extents, at);
-	const struct expr *value =
+	expr_ref value =
 	        node_in(node, 2) ? CAST(x->type, ELEMENT(2, 0)) : NUMBER(x->type, attribute_float(node, "value"));
 	struct definition *there = definer_map(
 	        definer, node->out[0]->name, x->rank, extents, there_or(definer, x, at, node->in[1], axis, value));

@@ -79,7 +79,7 @@ static struct definition *widened_of(struct definer *definer, const struct tenso
 	op->define(definer);
 	definer->node = reader;
 	struct definition *definition = recall(definer, tensor);
-	const struct expr *load = definition->source == SOURCE_COMPUTED ? definition->body : NULL;
+	expr_ref load = definition->source == SOURCE_COMPUTED ? definition->body : NULL;
 	if (load && load->kind == EXPR_LOAD && load->of->source == SOURCE_COMPUTED && load->of->reduce == REDUCE_NONE)
 		definition->body = expr_substitute(definer->program->arena, load->of->body, load->at);
 	if (definition->source == SOURCE_COMPUTED)
@@ -128,20 +128,19 @@ struct definition *definer_count(struct definer *definer, const struct tensor *c
 	return definition && definition->source != SOURCE_CONSTANT ? definition : NULL;
 }
 
-const struct expr *definer_size(struct definer *definer, const struct tensor *count)
+expr_ref definer_size(struct definer *definer, const struct tensor *count)
 {
 	return LOAD(definition_of(definer, count, definer->node->where), NULL);
 }
 
-const struct expr *definer_dim(struct definer *definer, const struct dim *dim)
+expr_ref definer_dim(struct definer *definer, const struct dim *dim)
 {
 	return dim->count ? definer_size(definer, dim->count) : I(dim->extent);
 }
 
-const struct expr *definer_flatten(
-        struct definer *definer, int rank, const struct index *const *at, const struct expr *const *actual)
+expr_ref definer_flatten(struct definer *definer, int rank, const index_ref *at, const expr_ref *actual)
 {
-	const struct expr *flat = rank ? POSITION(at[0]) : I(0);
+	expr_ref flat = rank ? POSITION(at[0]) : I(0);
 	for (int d = 1; d < rank; d++)
 		flat = I_ADD(I_MUL(flat, actual[d]), POSITION(at[d]));
 	return flat;
@@ -177,7 +176,7 @@ struct moving {
 	enum dtype type;
 	bool fits;
 };
-static const struct expr *moved(struct rewriter *r, const struct expr *expr)
+static expr_ref moved(struct rewriter *r, expr_ref expr)
 {
 	struct moving *m = r->user;
 	switch (expr->kind) {
@@ -199,11 +198,11 @@ static const struct expr *moved(struct rewriter *r, const struct expr *expr)
 	return expr;
 }
 
-static const struct expr *narrowed(struct definer *definer, enum dtype type, const struct expr *expr)
+static expr_ref narrowed(struct definer *definer, enum dtype type, expr_ref expr)
 {
 	struct moving m = { type, expr->type == DTYPE_F32 };
 	struct rewriter moving = { .arena = definer->arena, .expr = moved, .index = index_stays, .user = &m };
-	const struct expr *move = m.fits ? rewrite_expr(&moving, expr) : NULL;
+	expr_ref move = m.fits ? rewrite_expr(&moving, expr) : NULL;
 	return m.fits ? move : CAST(type, expr);
 }
 
@@ -233,7 +232,7 @@ bool definer_is_empty(struct definer *definer, const struct definition *x)
 	return definition_elements(x) == 0;
 }
 
-int definer_shape(struct definer *definer, int i, int64_t *extents, const struct index **at)
+int definer_shape(struct definer *definer, int i, int64_t *extents, index_ref *at)
 {
 	const struct tensor *tensor = definer->node->out[i];
 	known_extents(definer, tensor, definer->node->where, extents);
@@ -251,8 +250,7 @@ const char *definer_name(struct definer *definer, const char *part)
 }
 
 /* What has no elements reads nothing: an index into an empty tensor has no value. */
-static const struct expr *body_or_zero(
-        struct definer *definer, int rank, const int64_t *extents, const struct expr *body)
+static expr_ref body_or_zero(struct definer *definer, int rank, const int64_t *extents, expr_ref body)
 {
 	FOR (d, rank)
 		if (extents[d] == 0)
@@ -283,7 +281,7 @@ static void own(struct definer *definer, struct definition *definition)
 }
 
 struct definition *definer_map(
-        struct definer *definer, const char *name, int rank, const int64_t *extents, const struct expr *body)
+        struct definer *definer, const char *name, int rank, const int64_t *extents, expr_ref body)
 {
 	struct definition *definition =
 	        define_map(definer->program, name, rank, extents, body_or_zero(definer, rank, extents, body));
@@ -293,7 +291,7 @@ struct definition *definer_map(
 
 struct definition *definer_as(struct definer *definer, struct definition *of, enum dtype type)
 {
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	FOR (d, of->rank)
 		at[d] = VAR(d, of->extents[d]);
 	return of->type == type ? of : PART(dtypes[type].text, of->rank, of->extents, CAST(type, LOAD(of, at)));
@@ -301,7 +299,7 @@ struct definition *definer_as(struct definer *definer, struct definition *of, en
 
 /* A reduction of no terms is what it would have begun with; NULL: it has some. */
 static struct definition *no_terms(struct definer *definer, const char *name, int rank, const int64_t *extents,
-        enum reduce reduce, int reduced, const int64_t *reduced_extents, const struct expr *start, enum dtype type)
+        enum reduce reduce, int reduced, const int64_t *reduced_extents, expr_ref start, enum dtype type)
 {
 	static const double nothing[] = { [REDUCE_SUM] = 0,
 		[REDUCE_MAX] = -INFINITY,
@@ -315,8 +313,8 @@ static struct definition *no_terms(struct definer *definer, const char *name, in
 }
 
 struct definition *definer_scatter(struct definer *definer, const char *name, int rank, const int64_t *extents,
-        enum reduce reduce, bool running, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
-        const struct expr *start, const struct expr *body)
+        enum reduce reduce, bool running, const expr_ref *place, int reduced, const int64_t *reduced_extents,
+        expr_ref start, expr_ref body)
 {
 	struct definition *none =
 	        no_terms(definer, name, rank, extents, reduce, reduced, reduced_extents, start, body->type);
@@ -333,13 +331,12 @@ struct definition *definer_scatter(struct definer *definer, const char *name, in
 
 /* An order of one: the least place of those that equal the extreme.  A NaN equals nothing, and stands n before all others,
  * or n behind them. */
-static struct definition *first_of_all(struct definer *definer, const char *name, int rank, const int64_t *extents,
-        bool down, int64_t n, const struct expr *key)
+static struct definition *first_of_all(
+        struct definer *definer, const char *name, int rank, const int64_t *extents, bool down, int64_t n, expr_ref key)
 {
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	enum dtype type = n <= INT32_MAX / 2 ? DTYPE_I32 : DTYPE_I64;
-	const struct expr *k = CAST(type, POSITION(VAR(rank, n))), *other = WHOLE(type, n - 1), *count = WHOLE(type, n),
-	                  *value;
+	expr_ref k = CAST(type, POSITION(VAR(rank, n))), other = WHOLE(type, n - 1), count = WHOLE(type, n), value;
 	bool floats = dtypes[key->type].class == CLASS_FLOAT;
 	FOR (d, rank)
 		at[d] = VAR(d, extents[d]);
@@ -349,7 +346,7 @@ static struct definition *first_of_all(struct definer *definer, const char *name
 		other = WHERE(CAST(type, EQUAL(key, key)), other, SUB(k, count));
 	else if (floats)
 		other = ADD(k, count);
-	const struct expr *here = CAST(type, EQUAL(key, LOAD(extreme, at)));
+	expr_ref here = CAST(type, EQUAL(key, LOAD(extreme, at)));
 	struct definition *place = REDUCTION("place", rank, extents, REDUCE_MIN, 1, &n, NULL, WHERE(here, k, other));
 	value = LOAD(place, at);
 	if (floats && down)
@@ -360,7 +357,7 @@ static struct definition *first_of_all(struct definer *definer, const char *name
 }
 
 struct definition *definer_order(struct definer *definer, const char *name, int rank, const int64_t *extents, bool down,
-        int64_t terms, const struct expr *key, const struct expr *const *choice)
+        int64_t terms, expr_ref key, const expr_ref *choice)
 {
 	struct definition *definition;
 	FOR (d, rank)
@@ -381,8 +378,8 @@ struct definition *definer_repeat(struct definer *definer, const char *name, con
 	return definition;
 }
 
-void definer_out_scatter(struct definer *definer, int i, enum reduce reduce, const struct expr *const *place,
-        int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body)
+void definer_out_scatter(struct definer *definer, int i, enum reduce reduce, const expr_ref *place, int reduced,
+        const int64_t *reduced_extents, expr_ref start, expr_ref body)
 {
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, i, extents, NULL);
@@ -392,8 +389,7 @@ void definer_out_scatter(struct definer *definer, int i, enum reduce reduce, con
 }
 
 struct definition *definer_reduction(struct definer *definer, const char *name, int rank, const int64_t *extents,
-        enum reduce reduce, int reduced, const int64_t *reduced_extents, const struct expr *start,
-        const struct expr *body)
+        enum reduce reduce, int reduced, const int64_t *reduced_extents, expr_ref start, expr_ref body)
 {
 	struct definition *none =
 	        no_terms(definer, name, rank, extents, reduce, reduced, reduced_extents, start, body->type);
@@ -407,7 +403,7 @@ struct definition *definer_reduction(struct definer *definer, const char *name, 
 	return definition;
 }
 
-void definer_out_map(struct definer *definer, int i, const struct expr *body)
+void definer_out_map(struct definer *definer, int i, expr_ref body)
 {
 	int64_t extents[MAX_RANK];
 	if (!node_has_out(definer->node, i))
@@ -419,9 +415,9 @@ void definer_out_map(struct definer *definer, int i, const struct expr *body)
 	GIVE(i, definer_map(definer, definer->node->out[i]->name, rank, extents, body));
 }
 
-const struct expr *definer_load(struct definer *definer, struct definition *of, int rank, const struct index *const *at)
+expr_ref definer_load(struct definer *definer, struct definition *of, int rank, const index_ref *at)
 {
-	const struct index *own[MAX_RANK];
+	index_ref own[MAX_RANK];
 	FOR (d, of->rank) {
 		assert(of->extents[d] == 1 || d >= of->rank - rank);
 		own[d] = of->extents[d] == 1 ? CONSTANT(0) : at[rank - of->rank + d];
@@ -429,32 +425,31 @@ const struct expr *definer_load(struct definer *definer, struct definition *of, 
 	return LOAD(of, own);
 }
 
-const struct expr *expr1(struct definer *definer, enum scalar opcode, const struct expr *a)
+expr_ref expr1(struct definer *definer, enum scalar opcode, expr_ref a)
 {
 	return expr_scalar(definer->arena, opcode, a, NULL, NULL);
 }
 
-const struct expr *expr2(struct definer *definer, enum scalar opcode, const struct expr *a, const struct expr *b)
+expr_ref expr2(struct definer *definer, enum scalar opcode, expr_ref a, expr_ref b)
 {
 	return expr_scalar(definer->arena, opcode, a, b, NULL);
 }
 
-const struct expr *expr3(
-        struct definer *definer, enum scalar opcode, const struct expr *a, const struct expr *b, const struct expr *c)
+expr_ref expr3(struct definer *definer, enum scalar opcode, expr_ref a, expr_ref b, expr_ref c)
 {
 	return expr_scalar(definer->arena, opcode, a, b, c);
 }
 
 /* A bool where what the node computes is not needed, whatever its operands are; NULL: it always is, or it is being
  * folded. */
-const struct expr *definer_skipped(struct definer *definer)
+expr_ref definer_skipped(struct definer *definer)
 {
-	const struct expr *skipped = I(0);
+	expr_ref skipped = I(0);
 	for (const struct guard *guard = definer->node->guard; guard; guard = guard->outer) {
 		if (!guard->condition->data && !recall(definer, guard->condition))
 			return NULL;
 		struct definition *condition = definition_of(definer, guard->condition, definer->node->where);
-		const struct expr *is_not = I_IS(CAST(DTYPE_I64, BROADCAST(condition, 0, NULL)), 0);
+		expr_ref is_not = I_IS(CAST(DTYPE_I64, BROADCAST(condition, 0, NULL)), 0);
 		skipped = I_OR(skipped, guard->yes ? is_not : I_IS(is_not, 0));
 	}
 	return definer->node->guard ? CAST(DTYPE_BOOL, skipped) : NULL;
@@ -517,13 +512,13 @@ static void add_input(struct definer *definer, const struct tensor *tensor, cons
 static void spread_input(struct definer *definer, const struct tensor *tensor, const char *where)
 {
 	struct definition *input = definition_of(definer, tensor, where);
-	const struct index *at[MAX_RANK];
-	const struct expr *actual[MAX_RANK], *body;
+	index_ref at[MAX_RANK];
+	expr_ref actual[MAX_RANK], body;
 	struct range ranges[MAX_RANK];
 	int64_t extents[MAX_RANK], elements = 1;
 	int count = 0;
 	const int last = tensor->rank - 1;
-	const struct expr *row = NULL;
+	expr_ref row = NULL;
 	FOR (d, tensor->rank) {
 		extents[d] = tensor->dims[d].extent;
 		elements *= extents[d];
@@ -540,7 +535,7 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 	if (input->rank == tensor->rank)
 		body = LOAD(input, at);
 	else { /* where a row begins, and along that */
-		const struct expr *begin = I_MUL(definer_flatten(definer, last, at, actual), actual[last]);
+		expr_ref begin = I_MUL(definer_flatten(definer, last, at, actual), actual[last]);
 		body = LOAD(input, AT(SUM(INDEX(begin, 0, elements - extents[last]), at[last])));
 		if (tensor->dims[last].count)
 			row = SELECT(ranges, count - 1, actual[last], I(0));
@@ -580,9 +575,9 @@ static void add_output(struct definer *definer, const struct tensor *tensor, con
 
 /* ---- outputs whose extents data decide ---- */
 /* Its rows lie where those of the caller's array do, dense in the actual extents; what is not there lies nowhere. */
-static struct definition *dense(struct definer *definer, struct definition *of, const struct expr *const *actual)
+static struct definition *dense(struct definer *definer, struct definition *of, const expr_ref *actual)
 {
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	struct range ranges[MAX_RANK];
 	const int last = of->rank - 1;
 	FOR (d, of->rank) {
@@ -604,9 +599,9 @@ static void size_output(struct definer *definer, size_t i, const struct tensor *
 {
 	struct program *program = definer->program;
 	struct arena *arena = definer->arena;
-	const struct expr *actual[MAX_RANK], *body = I(0);
+	expr_ref actual[MAX_RANK], body = I(0);
 	const int64_t rank = tensor->rank;
-	const struct index *k = VAR(0, rank);
+	index_ref k = VAR(0, rank);
 	FOR (d, tensor->rank) {
 		const struct tensor *count = tensor->dims[d].count;
 		actual[d] = count ? LOAD(definition_of(definer, count, where), NULL) : I(tensor->dims[d].extent);
@@ -639,7 +634,7 @@ static void compute_output(struct definer *definer, size_t i)
 {
 	struct program *program = definer->program;
 	struct definition *definition = program->outputs.at[i];
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	if (definition->source == SOURCE_COMPUTED && !definition->port.is_output) {
 		definition->port.is_output = true;
 		return;
@@ -663,7 +658,7 @@ static void ask_fixed(struct definer *definer, const struct fixed *held)
 	struct arena *arena = definer->arena;
 	struct definition *input = definition_of(definer, held->input, NULL),
 	                  *value = definition_of(definer, held->value, NULL);
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	const char *numbers = "";
 	int64_t elements = definition_elements(input);
 	FOR (d, input->rank)
@@ -674,7 +669,7 @@ static void ask_fixed(struct definer *definer, const struct fixed *held)
 	*check = (struct check){ EXIT_INVALID,
 		FORMAT("input %s is [%s%s] where the model is compiled: no other value is right", held->input->name,
 		        numbers, elements > HELD_SHOWN ? ", …" : "") };
-	const struct expr *a = LOAD(input, at), *b = LOAD(value, at);
+	expr_ref a = LOAD(input, at), b = LOAD(value, at);
 	if (elements)
 		define_check(definer->program, FORMAT("%s_holds", held->input->name), check, input->rank,
 		        input->extents, CAST(DTYPE_BOOL, EQUAL(CAST(DTYPE_I64, a), CAST(DTYPE_I64, b))));

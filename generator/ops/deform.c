@@ -62,7 +62,7 @@ void infer_deform_conv(struct node *node)
 }
 
 /* The number of a tap, row-major over the kernel: at[1 ...] are its places. */
-static const struct index *tap_of(struct arena *arena, const struct deform *f, const struct index *const *at)
+static index_ref tap_of(struct arena *arena, const struct deform *f, const index_ref *at)
 {
 	return index_flatten(arena, f->conv.window.count, at, f->conv.window.kernel);
 }
@@ -76,7 +76,7 @@ static void around(struct definer *definer, const struct deform *f, struct defin
 	enum dtype type = x->type;
 	int count = f->conv.window.count, rank = 2 * count + 3;
 	int64_t extents[MAX_RANK + 2], n = x->extents[2 + d];
-	const struct index *at[MAX_RANK + 2] = { NULL }, *own[MAX_RANK];
+	index_ref at[MAX_RANK + 2] = { NULL }, own[MAX_RANK];
 	extents[0] = x->extents[0];
 	extents[1] = f->offset_group;
 	FOR (k, count) {
@@ -89,15 +89,15 @@ static void around(struct definer *definer, const struct deform *f, struct defin
 	own[1] = PLUS(SCALE(SUM(SCALE(at[1], f->taps), tap_of(arena, f, at + 2)), count), d);
 	FOR (k, count)
 		own[2 + k] = at[2 + count + k];
-	const struct index *begin = PLUS(
+	index_ref begin = PLUS(
 	        SUM(SCALE(at[2 + count + d], f->conv.window.stride[d]), SCALE(at[2 + d], f->conv.window.dilation[d])),
 	        -f->conv.window.before[d]);
-	const struct expr *place = ADD(CAST(type, POSITION(begin)), LOAD(offset, own));
-	const struct expr *low = FLOOR(place), *far = SUB(place, low);
+	expr_ref place = ADD(CAST(type, POSITION(begin)), LOAD(offset, own));
+	expr_ref low = FLOOR(place), far = SUB(place, low);
 	const struct range first = { at[rank - 1], 0, 1 };
-	const struct expr *tap = SELECT(&first, 1, low, ADD(low, NUMBER(type, 1)));
-	const struct expr *outside = ADD(LESS(tap, NUMBER(type, 0)), LESS(NUMBER(type, (double)(n - 1)), tap));
-	const struct expr *kept = MIN(MAX(tap, NUMBER(type, 0)), NUMBER(type, (double)(n - 1)));
+	expr_ref tap = SELECT(&first, 1, low, ADD(low, NUMBER(type, 1)));
+	expr_ref outside = ADD(LESS(tap, NUMBER(type, 0)), LESS(NUMBER(type, (double)(n - 1)), tap));
+	expr_ref kept = MIN(MAX(tap, NUMBER(type, 0)), NUMBER(type, (double)(n - 1)));
 	made[0] = PART(FORMAT("places%d", d), rank, extents, CAST(DTYPE_I64, kept));
 	made[1] = PART(FORMAT("weights%d", d), rank, extents,
 	        WHERE(outside, NUMBER(type, 0), SELECT(&first, 1, SUB(NUMBER(type, 1), far), far)));
@@ -110,8 +110,8 @@ static struct definition *patches(struct definer *definer, const struct deform *
 	struct definition *x = IN(0), *offset = IN(2), *mask = IN(4), *made[2];
 	int count = f->conv.window.count, rank = 2 * count + 2;
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
-	const struct index *at[MAX_RANK] = { NULL }, *own[MAX_RANK + 2], *x_at[MAX_RANK];
-	const struct expr *weight = NULL;
+	index_ref at[MAX_RANK] = { NULL }, own[MAX_RANK + 2], x_at[MAX_RANK];
+	expr_ref weight = NULL;
 	FOR (k, rank)
 		extents[k] = k < 2      ? x->extents[k]
 		        : k < 2 + count ? f->conv.window.kernel[k - 2]
@@ -126,14 +126,14 @@ static struct definition *patches(struct definer *definer, const struct deform *
 		around(definer, f, x, offset, d, made);
 		own[rank] = VAR(rank + d, 2);
 		x_at[2 + d] = VALUE(LOAD(made[0], own), 0, x->extents[2 + d] - 1);
-		const struct expr *w = LOAD(made[1], own);
+		expr_ref w = LOAD(made[1], own);
 		weight = weight ? MUL(weight, w) : w;
 	}
 	struct definition *sum =
 	        REDUCTION("sampled", rank, extents, REDUCE_SUM, count, reduced, NULL, MUL(LOAD(x, x_at), weight));
 	if (!mask)
 		return sum;
-	const struct index *m_at[MAX_RANK];
+	index_ref m_at[MAX_RANK];
 	m_at[0] = at[0];
 	m_at[1] = SUM(SCALE(own[1], f->taps), tap_of(arena, f, at + 2));
 	FOR (k, count)
@@ -147,7 +147,7 @@ void define_deform_conv(struct definer *definer)
 	struct definition *x = IN(0), *w = IN(1), *bias = IN(3);
 	enum dtype type = x->type;
 	int64_t reduced[MAX_RANK];
-	const struct index *p_at[MAX_RANK], *w_at[MAX_RANK];
+	index_ref p_at[MAX_RANK], w_at[MAX_RANK];
 	deform_of(definer->node, &f);
 	SHAPE(0, rank, extents, at);
 	int count = f.conv.window.count;
@@ -273,25 +273,25 @@ static struct definition *blocks_joined(
         struct definer *definer, const struct columns *c, struct definition *x, const int64_t *extents)
 {
 	int rank = 2 + c->count;
-	const struct index *at[MAX_RANK], *tap[MAX_RANK], *block[MAX_RANK];
+	index_ref at[MAX_RANK], tap[MAX_RANK], block[MAX_RANK];
 	struct range there[2 * MAX_RANK];
 	VARS(at, rank, extents);
 	FOR (d, c->count) {
 		tap[d] = VAR(rank + d, c->kernel[d]);
-		const struct index *from = PLUS(SUM(at[2 + d], SCALE(tap[d], -c->dilation[d])), c->before[d]);
+		index_ref from = PLUS(SUM(at[2 + d], SCALE(tap[d], -c->dilation[d])), c->before[d]);
 		block[d] = QUOTIENT(from, c->stride[d]);
 		there[2 * d] = (struct range){ REST(from, c->stride[d]), 0, 1 };
 		there[2 * d + 1] = (struct range){ block[d], 0, c->blocks[d] };
 	}
 	/* the data as [n, c, taps..., blocks...]: a move */
 	int64_t apart[MAX_RANK];
-	const struct index *var[MAX_RANK], *from[MAX_RANK];
+	index_ref var[MAX_RANK], from[MAX_RANK];
 	FOR (k, 2 + 2 * c->count) {
 		apart[k] = k < 2 ? extents[k] : k < 2 + c->count ? c->kernel[k - 2] : c->blocks[k - 2 - c->count];
 		var[k] = VAR(k, apart[k]);
 		from[k] = k < 2 ? at[k] : k < 2 + c->count ? tap[k - 2] : block[k - 2 - c->count];
 	}
-	const struct index *own[3] = { var[0], SUM(SCALE(var[1], c->taps), FLATTEN(c->count, var + 2, c->kernel)),
+	index_ref own[3] = { var[0], SUM(SCALE(var[1], c->taps), FLATTEN(c->count, var + 2, c->kernel)),
 		FLATTEN(c->count, var + 2 + c->count, c->blocks) };
 	struct definition *windows = PART("windows", 2 + 2 * c->count, apart, LOAD(x, own));
 	return definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, c->count, c->kernel,
@@ -324,9 +324,9 @@ static struct definition *col2im_at_run_time(
 {
 	const struct node *node = definer->node;
 	struct columns found[CANDIDATES_MOST + 1];
-	const struct expr *is[CANDIDATES_MOST];
+	expr_ref is[CANDIDATES_MOST];
 	struct definition *each[CANDIDATES_MOST];
-	const struct expr *right = I(1);
+	expr_ref right = I(1);
 	FOR (d, c->count) {
 		c->image[d] = extents[2 + d];
 		if (c->image[d] < 1 || c->image[d] > INT32_MAX)

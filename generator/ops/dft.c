@@ -144,7 +144,7 @@ static struct definition *direct(
 	        reduced[2] = { terms, f->parts };
 	struct definition *table = table_of(definer, f, "roots", x->type, f->n, terms, f->parts, f->out, f->out_parts,
 	        f->inverse ? 1 / (double)f->n : 1);
-	const struct index *at[MAX_RANK] = { NULL }, *own[4];
+	index_ref at[MAX_RANK] = { NULL }, own[4];
 	VARS(at, f->rank, extents);
 	own[2] = at[f->axis];
 	own[3] = at[f->rank - 1];
@@ -164,7 +164,7 @@ static struct definition *in_two(
 {
 	int rest = f->rank - 2, rank = rest + 3, n = 0;
 	int64_t extents[MAX_RANK], first[2] = { a, f->parts }, second[2] = { b, 2 };
-	const struct index *at[MAX_RANK] = { NULL }, *own[4], *x_at[MAX_RANK];
+	index_ref at[MAX_RANK] = { NULL }, own[4], x_at[MAX_RANK];
 	FOR (d, f->rank - 1)
 		if (d != f->axis)
 			extents[n++] = x->extents[d];
@@ -173,7 +173,7 @@ static struct definition *in_two(
 	extents[rest + 2] = 2;
 	VARS(at, rank, extents);
 	struct definition *roots = table_of(definer, f, "roots", x->type, a, a, f->parts, a, 2, 1);
-	const struct index *t1 = VAR(rank, a), *t = SUM(SCALE(t1, b), at[rest]);
+	index_ref t1 = VAR(rank, a), t = SUM(SCALE(t1, b), at[rest]);
 	for (int d = 0, k = 0; d < f->rank - 1; d++)
 		x_at[d] = d == f->axis ? t : at[k++];
 	x_at[f->rank - 1] = own[1] = VAR(rank + 1, f->parts);
@@ -181,26 +181,26 @@ static struct definition *in_two(
 	own[2] = at[rest + 1];
 	own[3] = at[rest + 2];
 	const struct range there = { t, 0, f->given };
-	const struct expr *value = SELECT(&there, 1, LOAD(x, x_at), NUMBER(x->type, 0));
+	expr_ref value = SELECT(&there, 1, LOAD(x, x_at), NUMBER(x->type, 0));
 	struct definition *sums =
 	        REDUCTION("first", rank, extents, REDUCE_SUM, 2, first, NULL, MUL(value, LOAD(roots, own)));
 	mark_batch(sums, (1u << (rest + 1)) - 1);
 
 	/* (re, im) rotated: re cos - im sin, re sin + im cos */
 	struct definition *twist = table_of(definer, f, "turns", x->type, f->n, b, 2, a, 2, 1);
-	const struct expr *rotated = NULL;
+	expr_ref rotated = NULL;
 	for (int part = 1; part >= 0; part--) {
-		const struct index *from[MAX_RANK], *turn[4] = { at[rest], CONSTANT(part), at[rest + 1], at[rest + 2] };
+		index_ref from[MAX_RANK], turn[4] = { at[rest], CONSTANT(part), at[rest + 1], at[rest + 2] };
 		memcpy(from, at, sizeof from);
 		from[rest + 2] = CONSTANT(part);
-		const struct expr *number = LOAD(sums, from), *by = LOAD(twist, turn);
+		expr_ref number = LOAD(sums, from), by = LOAD(twist, turn);
 		rotated = rotated ? FMA(number, by, rotated) : MUL(number, by);
 	}
 	struct definition *between = PART("rotated", rank, extents, rotated);
 
 	struct definition *last =
 	        table_of(definer, f, "last_roots", x->type, b, b, 2, b, 2, f->inverse ? 1 / (double)f->n : 1);
-	const struct index *from[MAX_RANK];
+	index_ref from[MAX_RANK];
 	extents[rest] = a; /* [rest, k1, k2, part] */
 	extents[rest + 1] = b;
 	VARS(at, rank, extents);
@@ -219,7 +219,7 @@ static struct definition *in_two(
 static struct definition *transformed(
         struct definer *definer, const struct dft *f, struct definition *x, const int64_t *extents)
 {
-	const struct index *own[MAX_RANK];
+	index_ref own[MAX_RANK];
 	int64_t a = 1;
 	for (int64_t d = 2; f->n > DIRECT_MOST && d * d <= f->n; d++)
 		a = f->n % d ? a : d;
@@ -229,7 +229,7 @@ static struct definition *transformed(
 	if (a == 1 || empty || (f->half && f->inverse) || f->rank + 1 > MAX_RANK)
 		return direct(definer, f, x, extents);
 	struct definition *all = in_two(definer, f, x, a, f->n / a);
-	const struct index *at = VAR(f->axis, extents[f->axis]);
+	index_ref at = VAR(f->axis, extents[f->axis]);
 	for (int d = 0, k = 0; d < f->rank - 1; d++)
 		if (d != f->axis)
 			own[k++] = VAR(d, extents[d]);
@@ -244,7 +244,7 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 {
 	const struct node *node = definer->node;
 	struct dft f, found[CANDIDATES_MOST];
-	const struct expr *is[CANDIDATES_MOST];
+	expr_ref is[CANDIDATES_MOST];
 	struct definition *each[CANDIDATES_MOST];
 	int64_t axis, length;
 	int count = 0;
@@ -283,7 +283,7 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 	FOR (i, count) {
 		is[i] = I(1);
 		if (any_axis) {
-			const struct expr *value = ELEMENT(2, 0);
+			expr_ref value = ELEMENT(2, 0);
 			is[i] = I_OR(I_IS(value, found[i].axis), I_IS(value, found[i].axis - x->rank));
 		}
 		if (any_length)

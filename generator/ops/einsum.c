@@ -189,9 +189,9 @@ void infer_einsum(struct node *node)
 	infer_output(node, 0, type, e.out.rank, dims);
 }
 
-static const struct expr *load_of(struct definer *definer, const struct term *term, const struct index *const *var)
+static expr_ref load_of(struct definer *definer, const struct term *term, const index_ref *var)
 {
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	FOR (d, term->rank)
 		at[d] = term->of->extents[d] == 1 ? CONSTANT(0) : var[term->label[d]];
 	return LOAD(term->of, at);
@@ -202,7 +202,7 @@ static void sum_over(struct definer *definer, const struct einsum *e, const char
         const struct term *b, struct term *out)
 {
 	const struct term *both[] = { a, b };
-	const struct index *var[LABELS] = { NULL };
+	index_ref var[LABELS] = { NULL };
 	struct term over = { .rank = 0 };
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	uint32_t batch = 0;
@@ -222,7 +222,7 @@ static void sum_over(struct definer *definer, const struct einsum *e, const char
 			var[label] = VAR(out->rank + over.rank, reduced[over.rank]);
 			over.label[over.rank++] = label;
 		}
-	const struct expr *term = load_of(definer, a, var);
+	expr_ref term = load_of(definer, a, var);
 	if (b)
 		term = MUL(term, load_of(definer, b, var));
 	if (!over.rank) {

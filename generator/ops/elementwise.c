@@ -7,11 +7,11 @@
 static enum scalar scalar_of(const struct node *node) { return (enum scalar)op_of(node)->scalar; }
 
 /* ---- a row of scalars.h: its operands are the inputs, then the numbers among the attributes ---- */
-static const struct expr *apply(struct definer *definer, int count, const struct expr *const *inputs)
+static expr_ref apply(struct definer *definer, int count, const expr_ref *inputs)
 {
 	const struct node *node = definer->node;
 	const struct op *op = op_of(node);
-	const struct expr *operand[3] = { NULL };
+	expr_ref operand[3] = { NULL };
 	int n = 0;
 	for (; n < count; n++)
 		operand[n] = inputs[n];
@@ -25,7 +25,7 @@ static const struct expr *apply(struct definer *definer, int count, const struct
 	return expr3(definer, op->scalar, operand[0], operand[1], operand[2]);
 }
 
-static const struct expr *load_one(struct definer *definer)
+static expr_ref load_one(struct definer *definer)
 {
 	SHAPE(0, rank, extents, at);
 	return BROADCAST(IN(0), rank, at);
@@ -46,7 +46,7 @@ void infer_unary(struct node *node)
 
 void define_unary(struct definer *definer)
 {
-	const struct expr *x = load_one(definer);
+	expr_ref x = load_one(definer);
 	enum dtype type = x->type;
 	if (through_float(definer->node, type)) {
 		x = CAST(dtypes[type].bits > 16 && scalar_of(definer->node) != SCALAR_erf ? DTYPE_F64 : DTYPE_F32, x);
@@ -99,7 +99,7 @@ static void infer_two(struct node *node, enum dtype type)
 	infer_output(node, 0, type, rank, dims);
 }
 
-static void load_two(struct definer *definer, const struct expr **a, const struct expr **b)
+static void load_two(struct definer *definer, expr_ref *a, expr_ref *b)
 {
 	SHAPE(0, rank, extents, at);
 	*a = BROADCAST(IN(0), rank, at);
@@ -116,7 +116,7 @@ void infer_binary(struct node *node)
 
 void define_binary(struct definer *definer)
 {
-	const struct expr *x[2];
+	expr_ref x[2];
 	load_two(definer, &x[0], &x[1]);
 	OUT(0, apply(definer, 2, x));
 }
@@ -135,7 +135,7 @@ void infer_shift(struct node *node)
 
 void define_shift(struct definer *definer)
 {
-	const struct expr *a, *b;
+	expr_ref a, b;
 	load_two(definer, &a, &b);
 	OUT(0, expr2(definer, shifts_left(definer->node) ? scalar_of(definer->node) : SCALAR_shr, a, b));
 }
@@ -152,7 +152,7 @@ void infer_mod(struct node *node)
 
 void define_mod(struct definer *definer)
 {
-	const struct expr *a, *b;
+	expr_ref a, b;
 	load_two(definer, &a, &b);
 	OUT(0, expr2(definer, attribute_int(definer->node, "fmod") ? SCALAR_fmod : scalar_of(definer->node), a, b));
 }
@@ -173,7 +173,7 @@ void infer_comparison(struct node *node)
 
 void define_comparison(struct definer *definer)
 {
-	const struct expr *x[2];
+	expr_ref x[2];
 	load_two(definer, &x[0], &x[1]);
 	OUT(0, CAST(DTYPE_BOOL, apply(definer, 2, x)));
 }
@@ -186,7 +186,7 @@ void infer_test(struct node *node)
 
 void define_test(struct definer *definer)
 {
-	const struct expr *x = load_one(definer);
+	expr_ref x = load_one(definer);
 	OUT(0, CAST(DTYPE_BOOL, apply(definer, 1, &x)));
 }
 
@@ -219,8 +219,7 @@ void define_prelu(struct definer *definer)
 {
 	SHAPE(0, rank, extents, at);
 	struct definition *slope = IN(1);
-	const struct expr *x[2] = { BROADCAST(IN(0), rank, at),
-		BROADCAST(slope, of_channels(definer->node) ? 2 : rank, at) };
+	expr_ref x[2] = { BROADCAST(IN(0), rank, at), BROADCAST(slope, of_channels(definer->node) ? 2 : rank, at) };
 	OUT(0, apply(definer, 2, x));
 }
 
@@ -238,8 +237,8 @@ void infer_where(struct node *node)
 void define_where(struct definer *definer)
 {
 	SHAPE(0, rank, extents, at);
-	const struct expr *x = BROADCAST(IN(1), rank, at), *y = BROADCAST(IN(2), rank, at);
-	const struct expr *condition = CAST(x->type, BROADCAST(IN(0), rank, at));
+	expr_ref x = BROADCAST(IN(1), rank, at), y = BROADCAST(IN(2), rank, at);
+	expr_ref condition = CAST(x->type, BROADCAST(IN(0), rank, at));
 	OUT(0, expr3(definer, scalar_of(definer->node), condition, x, y));
 }
 
@@ -258,7 +257,7 @@ void define_clip(struct definer *definer)
 	static const char *const names[] = { "min", "max" };
 	static const enum scalar opcodes[] = { SCALAR_max, SCALAR_min };
 	static const double ends[] = { -FLT_MAX, FLT_MAX }; /* ONNX's defaults of opset 6 to 10, whatever the type */
-	const struct expr *x = load_one(definer);
+	expr_ref x = load_one(definer);
 	FOR (i, 2) {
 		struct definition *in = definer->node->since < CLIP_BY_INPUTS ? NULL : IN(i + 1);
 		if (in)
@@ -293,10 +292,10 @@ void infer_variadic(struct node *node)
 	infer_output(node, 0, node->in[0]->type, rank, dims);
 }
 
-static const struct expr *sum_of(struct definer *definer)
+static expr_ref sum_of(struct definer *definer)
 {
 	SHAPE(0, rank, extents, at);
-	const struct expr *sum = BROADCAST(IN(0), rank, at);
+	expr_ref sum = BROADCAST(IN(0), rank, at);
 	for (int i = 1; i < definer->node->ins; i++)
 		sum = expr2(definer, scalar_of(definer->node), sum, BROADCAST(IN(i), rank, at));
 	return sum;
@@ -308,7 +307,7 @@ void infer_mean(struct node *node) { infer_variadic(node); }
 
 void define_mean(struct definer *definer)
 {
-	const struct expr *sum = sum_of(definer);
+	expr_ref sum = sum_of(definer);
 	OUT(0, DIV(sum, NUMBER(sum->type, definer->node->ins)));
 }
 
@@ -333,18 +332,18 @@ static double constant_scalar(const struct tensor *tensor, double otherwise)
 }
 
 /* x^0.5 as IEEE has it: 0 of -0, infinity of either one. */
-static const struct expr *root_of(struct definer *definer, const struct expr *x)
+static expr_ref root_of(struct definer *definer, expr_ref x)
 {
-	const struct expr *root = expr1(definer, SCALAR_sqrt, ADD(x, NUMBER(x->type, 0)));
+	expr_ref root = expr1(definer, SCALAR_sqrt, ADD(x, NUMBER(x->type, 0)));
 	return WHERE(EQUAL(x, NUMBER(x->type, -(double)INFINITY)), NUMBER(x->type, (double)INFINITY), root);
 }
 
-const struct expr *power_of(struct definer *definer, const struct expr *x, double exponent)
+expr_ref power_of(struct definer *definer, expr_ref x, double exponent)
 {
 	if (exponent == 1)
 		return x;
 	if (exponent == 2 || exponent == 3 || exponent == 4) {
-		const struct expr *square = MUL(x, x);
+		expr_ref square = MUL(x, x);
 		return exponent == 2 ? square : MUL(square, exponent == 3 ? x : square);
 	}
 	if (dtypes[x->type].class != CLASS_FLOAT)
@@ -353,18 +352,18 @@ const struct expr *power_of(struct definer *definer, const struct expr *x, doubl
 		return expr1(definer, SCALAR_reciprocal, x);
 	if (exponent != 0.25 && exponent != 0.5 && exponent != 0.75 && exponent != -0.5)
 		return NULL;
-	const struct expr *root = root_of(definer, x);
+	expr_ref root = root_of(definer, x);
 	if (exponent == -0.5)
 		return expr1(definer, SCALAR_reciprocal, root);
 	if (exponent == 0.5)
 		return root;
-	const struct expr *fourth = expr1(definer, SCALAR_sqrt, root);
+	expr_ref fourth = expr1(definer, SCALAR_sqrt, root);
 	return exponent == 0.25 ? fourth : MUL(root, fourth);
 }
 
 void define_power(struct definer *definer)
 {
-	const struct expr *x, *exponent, *y;
+	expr_ref x, exponent, y;
 	double constant = constant_scalar(definer->node->in[1], 0);
 	load_two(definer, &x, &exponent);
 	y = power_of(definer, x, constant);
@@ -394,15 +393,14 @@ void infer_gelu(struct node *node)
 
 void define_gelu(struct definer *definer)
 {
-	const struct expr *x = load_one(definer);
+	expr_ref x = load_one(definer);
 	if (!gelu_is_tanh(definer->node)) {
 		OUT(0, expr1(definer, SCALAR_gelu, x));
 		return;
 	}
 	/* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
-	const struct expr *half = MUL(x, NUMBER(x->type, 0.5));
-	const struct expr *cube = MUL(MUL(x, x), x);
-	const struct expr *inner =
-	        MUL(FMA(cube, NUMBER(x->type, 0.044715), x), NUMBER(x->type, 0.79788456080286535588));
+	expr_ref half = MUL(x, NUMBER(x->type, 0.5));
+	expr_ref cube = MUL(MUL(x, x), x);
+	expr_ref inner = MUL(FMA(cube, NUMBER(x->type, 0.044715), x), NUMBER(x->type, 0.79788456080286535588));
 	OUT(0, FMA(half, expr1(definer, SCALAR_tanh, inner), half));
 }

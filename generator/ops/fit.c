@@ -31,7 +31,7 @@ void infer_asked_dims(struct node *node, int rank, struct dim *dims, struct tens
 }
 
 /* How many there are is what the range has room for. */
-static void require_range(struct definer *definer, const struct asked *asked, const struct expr *size)
+static void require_range(struct definer *definer, const struct asked *asked, expr_ref size)
 {
 	definer_require_within(definer, EXIT_LIMIT, 0, NULL, size, asked->least, asked->most,
 	        "%s is not in [%lld, %lld], for which the model is compiled", asked->symbol, (long long)asked->least,

@@ -7,10 +7,10 @@
 static int gather_axis(const struct node *node) { return attribute_axis(node, node->in[0]->rank); }
 
 /* A place in dimension d of the data: an index below 0 counts from the end, one outside is cut. */
-static const struct index *place(struct definer *definer, const struct expr *index, int d)
+static index_ref place(struct definer *definer, expr_ref index, int d)
 {
 	const struct dim *dim = &definer->node->in[0]->dims[d];
-	const struct expr *zero = WHOLE(DTYPE_I64, 0), *last = WHOLE(DTYPE_I64, dim->extent - 1);
+	expr_ref zero = WHOLE(DTYPE_I64, 0), last = WHOLE(DTYPE_I64, dim->extent - 1);
 	int64_t low, high;
 	index = CAST(DTYPE_I64, index);
 	expr_bounds(index, &low, &high);
@@ -22,7 +22,7 @@ static const struct index *place(struct definer *definer, const struct expr *ind
 
 /* The place that indices name.  A single constant is a number of the address, which stays affine: a product of what is
  * picked is a contraction. */
-static const struct index *place_of(struct definer *definer, const struct index *const *at, int d)
+static index_ref place_of(struct definer *definer, const index_ref *at, int d)
 {
 	const struct tensor *indices = definer->node->in[1];
 	const struct dim *dim = &definer->node->in[0]->dims[d];
@@ -50,7 +50,7 @@ void definer_require_index(struct definer *definer, int64_t column, int d)
 {
 	const struct dim *dim = &definer->node->in[0]->dims[d];
 	struct definition *indices = IN(1);
-	const struct index *own[MAX_RANK];
+	index_ref own[MAX_RANK];
 	int rank = indices->rank - (column >= 0);
 	if (!dim->count) {
 		definer_require_inside(definer, 1, column, dim->extent);
@@ -61,10 +61,10 @@ void definer_require_index(struct definer *definer, int64_t column, int d)
 	VARS(own, rank, indices->extents);
 	if (column >= 0)
 		own[rank] = CONSTANT(column);
-	const struct expr *at = CAST(DTYPE_I64, LOAD(indices, own)), *most = DIM(dim);
+	expr_ref at = CAST(DTYPE_I64, LOAD(indices, own)), most = DIM(dim);
 	if (tensor_counted(definer->node->in[1]))
 		most = I_MAX(most, I(1));
-	const struct expr *least = integer_kept(definer, "least", I_SUB(I(-1), most));
+	expr_ref least = integer_kept(definer, "least", I_SUB(I(-1), most));
 	definer_require(definer, EXIT_INVALID, rank, indices->extents, I_AND(I_LESS(at, most), I_LESS(least, at)),
 	        "an index at run time is outside of dimension %d", d);
 }
@@ -93,14 +93,14 @@ void infer_gather(struct node *node)
 void define_gather(struct definer *definer)
 {
 	struct definition *x = IN(0), *indices = IN(1);
-	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
+	index_ref at[MAX_RANK], x_at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int axis = gather_axis(definer->node);
 	definer_shape(definer, 0, extents, at);
 	if (definer_is_empty(definer, x))
 		return;
 	definer_require_index(definer, -1, axis);
-	const struct index *index = place_of(definer, at + axis, axis);
+	index_ref index = place_of(definer, at + axis, axis);
 	for (int d = 0, n = 0; d < x->rank; d++)
 		if (d != axis) {
 			x_at[d] = at[n++];
@@ -134,7 +134,7 @@ void infer_gather_elements(struct node *node)
 void define_gather_elements(struct definer *definer)
 {
 	struct definition *x = IN(0), *indices = IN(1);
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int axis = gather_axis(definer->node);
 	definer_shape(definer, 0, extents, at);
@@ -195,7 +195,7 @@ void infer_gather_nd(struct node *node)
 void define_gather_nd(struct definer *definer)
 {
 	struct definition *x = IN(0), *indices = IN(1);
-	const struct index *at[MAX_RANK], *x_at[MAX_RANK], *place_at[MAX_RANK];
+	index_ref at[MAX_RANK], x_at[MAX_RANK], place_at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	struct places places = places_of(definer->node);
 	definer_shape(definer, 0, extents, at);
@@ -259,7 +259,7 @@ void infer_reverse_sequence(struct node *node)
 void define_reverse_sequence(struct definer *definer)
 {
 	struct definition *x = IN(0), *lengths = IN(1);
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	struct sequences s = sequences_of(definer->node);
 	const struct dim *steps = &definer->node->in[0]->dims[s.time];
@@ -267,7 +267,7 @@ void define_reverse_sequence(struct definer *definer)
 	if (definer_is_empty(definer, x))
 		return;
 	int64_t last = extents[s.time] - 1;
-	const struct index *sequence = VAR(0, lengths->extents[0]);
+	index_ref sequence = VAR(0, lengths->extents[0]);
 	if (steps->count)
 		definer_require(definer, EXIT_INVALID, 1, lengths->extents,
 		        I_AND(I_LESS(I(-1), LOAD(lengths, &sequence)),
@@ -276,9 +276,9 @@ void define_reverse_sequence(struct definer *definer)
 	else
 		definer_require_within(definer, EXIT_INVALID, 1, lengths->extents, LOAD(lengths, &sequence), 0,
 		        last + 1, "a length at run time is not in [0, %" PRId64 "]", last + 1);
-	const struct expr *zero = WHOLE(DTYPE_I64, 0), *most = WHOLE(DTYPE_I64, last + 1), *time = POSITION(at[s.time]);
-	const struct expr *length = MIN(MAX(LOAD(lengths, &at[s.batch]), zero), most);
-	const struct expr *back = SUB(SUB(length, WHOLE(DTYPE_I64, 1)), time);
+	expr_ref zero = WHOLE(DTYPE_I64, 0), most = WHOLE(DTYPE_I64, last + 1), time = POSITION(at[s.time]);
+	expr_ref length = MIN(MAX(LOAD(lengths, &at[s.batch]), zero), most);
+	expr_ref back = SUB(SUB(length, WHOLE(DTYPE_I64, 1)), time);
 	at[s.time] = VALUE(WHERE(LESS(time, length), back, time), 0, last);
 	OUT(0, LOAD(x, at));
 }

@@ -54,28 +54,25 @@ void infer_grid_sample(struct node *node)
 }
 
 /* Weight of a tap that lies `far` from the place, of Keys' cubic with a = -0.75 or linear. */
-static const struct expr *weight_of(struct definer *definer, enum mode mode, const struct expr *far)
+static expr_ref weight_of(struct definer *definer, enum mode mode, expr_ref far)
 {
 	enum dtype type = far->type;
 	double a = -0.75;
-	const struct expr *x = ABS(far);
+	expr_ref x = ABS(far);
 	if (mode == NEAREST)
 		return NUMBER(type, 1);
 	if (mode == LINEAR)
 		return SUB(NUMBER(type, 1), x);
-	const struct expr *near =
-	        ADD(MUL(MUL(ADD(MUL(NUMBER(type, a + 2), x), NUMBER(type, -(a + 3))), x), x), NUMBER(type, 1));
-	const struct expr *off =
-	        ADD(MUL(ADD(MUL(ADD(MUL(NUMBER(type, a), x), NUMBER(type, -5 * a)), x), NUMBER(type, 8 * a)), x),
-	                NUMBER(type, -4 * a));
+	expr_ref near = ADD(MUL(MUL(ADD(MUL(NUMBER(type, a + 2), x), NUMBER(type, -(a + 3))), x), x), NUMBER(type, 1));
+	expr_ref off = ADD(MUL(ADD(MUL(ADD(MUL(NUMBER(type, a), x), NUMBER(type, -5 * a)), x), NUMBER(type, 8 * a)), x),
+	        NUMBER(type, -4 * a));
 	return WHERE(LESS_EQUAL(x, NUMBER(type, 1)), near, off);
 }
 
 /* An index as the padding has it: inside [0, n). */
-static const struct expr *padded(
-        struct definer *definer, enum padding padding, bool corners, const struct expr *n, const struct expr *i)
+static expr_ref padded(struct definer *definer, enum padding padding, bool corners, expr_ref n, expr_ref i)
 {
-	const struct expr *last = I_SUB(n, I(1)), *period = I_MUL(I(2), corners ? last : n);
+	expr_ref last = I_SUB(n, I(1)), period = I_MUL(I(2), corners ? last : n);
 	int64_t number;
 	if (padding == REFLECTION && (!definer_number(definer, period, &number) || number > 0)) { /* x mod 0 is 0 */
 		i = expr2(definer, SCALAR_mod, i, period);
@@ -85,7 +82,7 @@ static const struct expr *padded(
 }
 
 /* How many elements there are of a dimension of the data, 1 where a call says none: a check then asks for one. */
-static const struct expr *size_of(struct definer *definer, int d)
+static expr_ref size_of(struct definer *definer, int d)
 {
 	const struct node *node = definer->node;
 	const struct dim *dim = &node->in[0]->dims[d];
@@ -95,7 +92,7 @@ static const struct expr *size_of(struct definer *definer, int d)
 	return integer_kept(definer, FORMAT("size_%d", d), I_MAX(DIM(dim), I(1)));
 }
 
-static const struct expr *as_number(struct definer *definer, enum dtype type, const struct expr *whole)
+static expr_ref as_number(struct definer *definer, enum dtype type, expr_ref whole)
 {
 	int64_t number;
 	return definer_number(definer, whole, &number) ? NUMBER(type, (double)number) : CAST(type, whole);
@@ -131,7 +128,7 @@ static bool taps_lie_beside(
 /* Of one dimension, over [batch, taps, places of the grid...]: those lie side by side. */
 static struct taps taps_of(struct definer *definer, struct definition *x, struct definition *grid, int d, int64_t count)
 {
-	const struct index *at[MAX_RANK], *own[MAX_RANK];
+	index_ref at[MAX_RANK], own[MAX_RANK];
 	int64_t extents[MAX_RANK], n = x->extents[d];
 	int rank = grid->rank;
 	bool corners = attribute_int(definer->node, "align_corners") != 0;
@@ -143,21 +140,19 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 		own[k > 1 ? k - 1 : k] = at[k];
 	}
 	own[rank - 1] = CONSTANT(x->rank - 1 - d); /* the last dimension comes first */
-	const struct expr *have = size_of(definer, d), *last = as_number(definer, grid->type, I_SUB(have, I(1)));
-	const struct expr *g = LOAD(grid, own), *one = NUMBER(grid->type, 1), *half = NUMBER(grid->type, 0.5);
-	const struct expr *place = ADD(g, one);
+	expr_ref have = size_of(definer, d), last = as_number(definer, grid->type, I_SUB(have, I(1)));
+	expr_ref g = LOAD(grid, own), one = NUMBER(grid->type, 1), half = NUMBER(grid->type, 0.5);
+	expr_ref place = ADD(g, one);
 	if (corners)
 		place = MUL(MUL(place, half), last);
 	else
 		place = MUL(SUB(MUL(place, as_number(definer, grid->type, have)), one), half);
-	const struct expr *tap = expr1(definer, mode == NEAREST ? SCALAR_round : SCALAR_floor, place), *first = tap,
-	                  *beyond;
-	const struct expr *step = CAST(grid->type, LOAD(steps_of(definer, d, mode, count), &at[1])),
-	                  *none = NUMBER(grid->type, 0);
+	expr_ref tap = expr1(definer, mode == NEAREST ? SCALAR_round : SCALAR_floor, place), first = tap, beyond;
+	expr_ref step = CAST(grid->type, LOAD(steps_of(definer, d, mode, count), &at[1])), none = NUMBER(grid->type, 0);
 	struct taps taps = { .beside = taps_lie_beside(x, grid, d, mode, padding) };
-	const struct expr *i = CAST(DTYPE_I64, tap);
+	expr_ref i = CAST(DTYPE_I64, tap);
 	if (taps.beside) {
-		const struct expr *most = I_MAX(I_SUB(have, I(2)), I(0));
+		expr_ref most = I_MAX(I_SUB(have, I(2)), I(0));
 		tap = ADD(MIN(MAX(first, none), as_number(definer, grid->type, most)), step);
 		beyond = ADD(LESS(tap, first), LESS(ADD(first, one), tap));
 		i = MIN(MAX(i, WHOLE(DTYPE_I64, 0)), most);
@@ -185,10 +180,10 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 void define_grid_sample(struct definer *definer)
 {
 	struct definition *x = IN(0), *grid = IN(1);
-	const struct index *x_at[MAX_RANK], *own[MAX_RANK];
+	index_ref x_at[MAX_RANK], own[MAX_RANK];
 	int64_t reduced[MAX_RANK];
 	enum mode mode = mode_of(definer->node);
-	const struct expr *weight = NULL, *outside = NULL;
+	expr_ref weight = NULL, outside = NULL;
 	SHAPE(0, rank, extents, at);
 	enum dtype type = x->type;
 	if (type == DTYPE_BOOL)
@@ -205,15 +200,15 @@ void define_grid_sample(struct definer *definer)
 		reduced[d - 2] = mode == NEAREST ? 1 : mode == LINEAR ? 2 : 4;
 		own[1] = VAR(rank + d - 2, reduced[d - 2]);
 		struct taps taps = taps_of(definer, x, grid, d, reduced[d - 2]);
-		const struct index *tap = own[1];
-		const struct expr *w = LOAD(taps.weights, own), *o = taps.outside ? LOAD(taps.outside, own) : NULL;
+		index_ref tap = own[1];
+		expr_ref w = LOAD(taps.weights, own), o = taps.outside ? LOAD(taps.outside, own) : NULL;
 		own[1] = taps.beside ? CONSTANT(0) : tap;
 		x_at[d] = VALUE(CAST(DTYPE_I64, LOAD(taps.places, own)), 0, x->extents[d] - 1 - taps.beside);
 		x_at[d] = taps.beside ? SUM(x_at[d], tap) : x_at[d];
 		weight = weight ? MUL(weight, w) : w;
 		outside = !o ? NULL : outside ? MAX(outside, o) : o;
 	}
-	const struct expr *value = LOAD(x, x_at);
+	expr_ref value = LOAD(x, x_at);
 	if (outside)
 		value = WHERE(outside, NUMBER(x->type, 0), value);
 	const char *name = x->type == type ? definer->node->out[0]->name : definer_name(definer, "sampled");

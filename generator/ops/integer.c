@@ -4,11 +4,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-const struct expr *integer(struct definer *definer, int64_t number) { return WHOLE(DTYPE_I64, number); }
+expr_ref integer(struct definer *definer, int64_t number) { return WHOLE(DTYPE_I64, number); }
 
-const struct expr *integer_of(struct definer *definer, enum scalar opcode, const struct expr *a, const struct expr *b)
+expr_ref integer_of(struct definer *definer, enum scalar opcode, expr_ref a, expr_ref b)
 {
-	const struct expr *expr = expr2(definer, opcode, a, b);
+	expr_ref expr = expr2(definer, opcode, a, b);
 	bool plain = a->kind == EXPR_NUMBER && a->integer == (opcode == SCALAR_and);
 	if (plain
 	        && (opcode == SCALAR_and || opcode == SCALAR_add
@@ -17,62 +17,57 @@ const struct expr *integer_of(struct definer *definer, enum scalar opcode, const
 	return a->kind == EXPR_NUMBER && b->kind == EXPR_NUMBER ? expr_fold(definer->program, expr) : expr;
 }
 
-const struct expr *integer_where(
-        struct definer *definer, const struct expr *which, const struct expr *yes, const struct expr *no)
+expr_ref integer_where(struct definer *definer, expr_ref which, expr_ref yes, expr_ref no)
 {
 	return which->kind != EXPR_NUMBER ? WHERE(which, yes, no) : which->integer ? yes : no;
 }
 
-const struct expr *integer_is(struct definer *definer, const struct expr *a, int64_t number)
-{
-	return I_EQUAL(a, I(number));
-}
+expr_ref integer_is(struct definer *definer, expr_ref a, int64_t number) { return I_EQUAL(a, I(number)); }
 
-const struct expr *integer_between(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
+expr_ref integer_between(struct definer *definer, expr_ref a, int64_t low, int64_t high)
 {
 	uint64_t reach = (uint64_t)high - (uint64_t)low;
 	if (a->kind != EXPR_NUMBER && low < high
 	        && reach < INT64_MAX) { /* the distance from `low`, which wraps around, is one comparison */
-		const struct expr *far = CAST(DTYPE_U64, SUB(a, I(low)));
+		expr_ref far = CAST(DTYPE_U64, SUB(a, I(low)));
 		return CAST(DTYPE_I64, LESS(far, WHOLE(DTYPE_U64, (int64_t)reach + 1)));
 	}
 	return I_AND(integer_of(definer, SCALAR_greater_equal, a, I(low)),
 	        integer_of(definer, SCALAR_less_equal, a, I(high)));
 }
 
-const struct expr *integer_cut(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
+expr_ref integer_cut(struct definer *definer, expr_ref a, int64_t low, int64_t high)
 {
 	return I_MIN(I_MAX(a, I(low)), I(high));
 }
 
-const struct expr *integer_kept(struct definer *definer, const char *part, const struct expr *a)
+expr_ref integer_kept(struct definer *definer, const char *part, expr_ref a)
 {
 	return a->kind == EXPR_NUMBER || a->kind == EXPR_LOAD ? a : LOAD(PART(part, 0, NULL, a), NULL);
 }
 
 /* ---- operands of an element for each of some axes ---- */
-static const struct expr *is_axis(struct definer *definer, const struct axes *axes, int64_t i, int d)
+static expr_ref is_axis(struct definer *definer, const struct axes *axes, int64_t i, int d)
 {
 	if (axes->input < 0)
 		return I(i == d);
-	const struct expr *axis = ELEMENT(axes->input, i);
+	expr_ref axis = ELEMENT(axes->input, i);
 	return I_OR(I_IS(axis, d), I_IS(axis, d - axes->rank));
 }
 
-const struct expr *axes_say(
-        struct definer *definer, const struct axes *axes, int d, int input, int64_t first, int64_t otherwise)
+expr_ref axes_say(struct definer *definer, const struct axes *axes, int d, int input, int64_t first, int64_t otherwise)
 {
-	const struct expr *value = I(otherwise);
+	expr_ref value = I(otherwise);
 	FOR (i, axes->count)
 		value = I_WHERE(is_axis(definer, axes, i, d), ELEMENT(input, first + i), value);
 	return integer_kept(definer, FORMAT("told_%d", d), value);
 }
 
-const struct expr *axes_right(struct definer *definer, const struct axes *axes)
+expr_ref axes_right(struct definer *definer, const struct axes *axes)
 {
-	const struct expr *right = I(1), *all = I(0);
+	expr_ref right = I(1), all = I(0);
 	for (int d = 0; d < axes->rank && axes->input >= 0; d++) {
-		const struct expr *count = I(0);
+		expr_ref count = I(0);
 		FOR (i, axes->count)
 			count = I_ADD(count, is_axis(definer, axes, i, d));
 		count = integer_kept(definer, FORMAT("times_%d", d), count);
@@ -82,12 +77,12 @@ const struct expr *axes_right(struct definer *definer, const struct axes *axes)
 	return axes->input < 0 ? right : I_AND(right, I_IS(all, axes->count));
 }
 
-struct definition *definer_choose(struct definer *definer, int count, const struct expr *const *is,
-        struct definition *const *each, const char *format, ...)
+struct definition *definer_choose(
+        struct definer *definer, int count, const expr_ref *is, struct definition *const *each, const char *format, ...)
 {
 	const struct definition *first = each[0];
-	const struct expr *which = I(count), *body = NULL;
-	const struct index *at[MAX_RANK];
+	expr_ref which = I(count), body = NULL;
+	index_ref at[MAX_RANK];
 	char text[400];
 	va_list args;
 	va_start(args, format);
@@ -98,9 +93,9 @@ struct definition *definer_choose(struct definer *definer, int count, const stru
 	which = integer_kept(definer, "which", which);
 	REQUIRE(integer_between(definer, which, 0, count - 1), "%s", text);
 	VARS(at, first->rank, first->extents);
-	const struct index *chosen = INDEX(which, 0, count - 1);
+	index_ref chosen = INDEX(which, 0, count - 1);
 	for (int i = count - 1; i >= 0; i--) {
-		const struct expr *one = LOAD(each[i], at);
+		expr_ref one = LOAD(each[i], at);
 		body = body ? SELECT(&(struct range){ chosen, i, i + 1 }, 1, one, body) : one;
 	}
 	return count == 1 ? each[0] : PART("chosen", first->rank, first->extents, body);
@@ -120,7 +115,7 @@ void infer_asked(struct node *node)
 void define_asked(struct definer *definer)
 {
 	const struct node *node = definer->node;
-	const struct expr *right = I(1);
+	expr_ref right = I(1);
 	const char *what = attribute_string(node, "what"), *numbers = "";
 	FOR (i, definer_elements(definer, 2)) {
 		int64_t number;
@@ -144,7 +139,7 @@ void infer_branch(struct node *node)
 
 void define_branch(struct definer *definer)
 {
-	const struct expr *is_not = I_IS(CAST(DTYPE_I64, BROADCAST(IN(1), 0, NULL)), 0);
+	expr_ref is_not = I_IS(CAST(DTYPE_I64, BROADCAST(IN(1), 0, NULL)), 0);
 	REQUIRE(attribute_int(definer->node, "yes") ? I_IS(is_not, 0) : is_not, "%s",
 	        attribute_string(definer->node, "why"));
 	GIVE(0, definer_in_stored(definer, 0));

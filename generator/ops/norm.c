@@ -40,7 +40,7 @@ void infer_batch_normalization(struct node *node)
 }
 
 /* The statistic in the type of the data. */
-static const struct expr *statistic(struct definer *definer, int i, enum dtype type, const struct index *const *c)
+static expr_ref statistic(struct definer *definer, int i, enum dtype type, const index_ref *c)
 {
 	return CAST(type, LOAD(IN(i), c));
 }
@@ -52,7 +52,7 @@ struct statistics {
 /* Of the batch: over all but the channels. */
 static struct statistics batch_statistics(struct definer *definer, struct definition *x)
 {
-	const struct index *at[MAX_RANK], *c = VAR(0, x->extents[1]);
+	index_ref at[MAX_RANK], c = VAR(0, x->extents[1]);
 	int64_t terms[MAX_RANK];
 	double count = 1;
 	int n = 0;
@@ -64,10 +64,10 @@ static struct statistics batch_statistics(struct definer *definer, struct defini
 			terms[n++] = x->extents[d];
 		}
 	}
-	const struct expr *each = NUMBER(x->type, 1 / count);
+	expr_ref each = NUMBER(x->type, 1 / count);
 	struct definition *sum = REDUCTION("sum", 1, &x->extents[1], REDUCE_SUM, n, terms, NULL, LOAD(x, at));
 	is.mean = PART("mean", 1, &x->extents[1], MUL(LOAD(sum, &c), each));
-	const struct expr *d = SUB(LOAD(x, at), LOAD(is.mean, &c));
+	expr_ref d = SUB(LOAD(x, at), LOAD(is.mean, &c));
 	struct definition *squares = REDUCTION("squares", 1, &x->extents[1], REDUCE_SUM, n, terms, NULL, MUL(d, d));
 	is.variance = PART("variance", 1, &x->extents[1], MUL(LOAD(squares, &c), each));
 	return is;
@@ -77,11 +77,11 @@ void define_batch_normalization(struct definer *definer)
 {
 	struct definition *x = IN(0);
 	enum dtype type = x->type;
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK], channels = x->rank > 1 ? x->extents[1] : 1;
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct index *c = VAR(0, channels), *own = rank > 1 ? at[1] : CONSTANT(0);
-	const struct expr *mean = statistic(definer, 3, type, &c), *variance = statistic(definer, 4, type, &c);
+	index_ref c = VAR(0, channels), own = rank > 1 ? at[1] : CONSTANT(0);
+	expr_ref mean = statistic(definer, 3, type, &c), variance = statistic(definer, 4, type, &c);
 	if (batch_normalization_trains(definer->node)) {
 		/* running = running * momentum + batch * (1 - momentum) */
 		float momentum = attribute_float(definer->node, "momentum");
@@ -89,7 +89,7 @@ void define_batch_normalization(struct definer *definer)
 		struct definition *const batch[2] = { is.mean, is.variance };
 		FOR (i, 2) {
 			struct definition *running = IN(3 + i);
-			const struct expr *fresh = CAST(running->type, LOAD(batch[i], &c));
+			expr_ref fresh = CAST(running->type, LOAD(batch[i], &c));
 			OUT(1 + i,
 			        FMA(LOAD(running, &c), NUMBER(running->type, momentum),
 			                MUL(fresh, NUMBER(running->type, 1 - momentum))));
@@ -97,7 +97,7 @@ void define_batch_normalization(struct definer *definer)
 		mean = LOAD(is.mean, &c);
 		variance = LOAD(is.variance, &c);
 	}
-	const struct expr *epsilon = NUMBER(type, attribute_float(definer->node, "epsilon"));
+	expr_ref epsilon = NUMBER(type, attribute_float(definer->node, "epsilon"));
 	struct definition *factor = PART("factor", 1, &channels,
 	        DIV(statistic(definer, 1, type, &c), expr1(definer, SCALAR_sqrt, ADD(variance, epsilon))));
 	struct definition *offset = PART("offset", 1, &channels,
@@ -138,7 +138,7 @@ void infer_layer_normalization(struct node *node)
 void define_layer_normalization(struct definer *definer)
 {
 	struct definition *x = IN(0), *scale = IN(1), *bias = IN(2);
-	const struct index *term_at[MAX_RANK];
+	index_ref term_at[MAX_RANK];
 	int64_t row_extents[MAX_RANK], terms[MAX_RANK];
 	SHAPE(0, rank, extents, at);
 	int axis = attribute_axis(definer->node, rank);
@@ -151,20 +151,20 @@ void define_layer_normalization(struct definer *definer)
 			count *= (double)extents[d];
 		}
 	}
-	const struct expr *each = NUMBER(x->type, 1 / count);
+	expr_ref each = NUMBER(x->type, 1 / count);
 	struct definition *sum =
 	        REDUCTION("sum", rank, row_extents, REDUCE_SUM, rank - axis, terms, NULL, LOAD(x, term_at));
 	struct definition *mean = PART("mean", rank, row_extents, MUL(BROADCAST(sum, rank, at), each));
 	struct definition *centred = PART("centred", rank, extents, SUB(LOAD(x, at), BROADCAST(mean, rank, at)));
-	const struct expr *d = LOAD(centred, term_at);
+	expr_ref d = LOAD(centred, term_at);
 	struct definition *squares =
 	        REDUCTION("squares", rank, row_extents, REDUCE_SUM, rank - axis, terms, NULL, MUL(d, d));
-	const struct expr *variance =
+	expr_ref variance =
 	        FMA(BROADCAST(squares, rank, at), each, NUMBER(x->type, attribute_float(definer->node, "epsilon")));
 	struct definition *inverse =
 	        PART("inverse", rank, row_extents, DIV(NUMBER(x->type, 1), expr1(definer, SCALAR_sqrt, variance)));
-	const struct expr *normal = MUL(LOAD(centred, at), BROADCAST(inverse, rank, at));
-	const struct expr *factor = BROADCAST(scale, rank, at);
+	expr_ref normal = MUL(LOAD(centred, at), BROADCAST(inverse, rank, at));
+	expr_ref factor = BROADCAST(scale, rank, at);
 	OUT(0, bias ? FMA(normal, factor, BROADCAST(bias, rank, at)) : MUL(normal, factor));
 	for (int i = 1; i < 3; i++) { /* in the type of `stash_type`, whatever the data's */
 		struct definition *row = i == 1 ? mean : inverse;
@@ -200,7 +200,7 @@ void infer_lrn(struct node *node)
 void define_lrn(struct definer *definer)
 {
 	struct definition *x = IN(0);
-	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
+	index_ref at[MAX_RANK], x_at[MAX_RANK];
 	int64_t extents[MAX_RANK], size = lrn_size(definer->node), channels = x->extents[1];
 	int rank = definer_shape(definer, 0, extents, at);
 	int64_t before = (size - 1) / 2, after = size - 1 - before;
@@ -209,12 +209,12 @@ void define_lrn(struct definer *definer)
 	int64_t terms = before + after + 1;
 	memcpy(x_at, at, sizeof x_at);
 	x_at[1] = PLUS(SUM(at[1], VAR(rank, terms)), -before);
-	const struct expr *near = SELECT(&(struct range){ x_at[1], 0, channels }, 1, LOAD(x, x_at), NUMBER(x->type, 0));
+	expr_ref near = SELECT(&(struct range){ x_at[1], 0, channels }, 1, LOAD(x, x_at), NUMBER(x->type, 0));
 	struct definition *squares = REDUCTION("squares", rank, extents, REDUCE_SUM, 1, &terms, NULL, MUL(near, near));
-	const struct expr *sum = FMA(NUMBER(x->type, (double)attribute_float(definer->node, "alpha") / (double)size),
+	expr_ref sum = FMA(NUMBER(x->type, (double)attribute_float(definer->node, "alpha") / (double)size),
 	        LOAD(squares, at), NUMBER(x->type, (double)attribute_float(definer->node, "bias")));
 	double beta = (double)attribute_float(definer->node, "beta");
-	const struct expr *power = power_of(definer, sum, beta);
+	expr_ref power = power_of(definer, sum, beta);
 	if (!power)
 		power = expr2(definer, SCALAR_pow, sum, NUMBER(x->type, beta));
 	OUT(0, DIV(LOAD(x, at), power));

@@ -9,6 +9,10 @@
 struct definer;
 struct bodies;
 
+/* Expressions and indices are interned and never change: they are handed about as numbers are. */
+typedef const struct expr *expr_ref;
+typedef const struct index *index_ref;
+
 /* An attribute that an op's versions [from, to] have; `number` or `string` stands where it is absent, if it has a
  * default. */
 enum { VERSION_LAST = 1 << 20 };
@@ -159,8 +163,8 @@ void window_transposed_of(const struct node *, const struct tensor *data, const 
 struct tensor *window_transposed_size(const struct node *, const struct window *, int d, struct tensor *in);
 /* x at (…, at[d] = i*stride + k*dilation - before) with `outside` where that falls into a pad.  i: output variables
  * from `first_out`, k: reduced variables from `first_reduced`.  at[]: the other indices are there already. */
-const struct expr *window_load(struct definer *, const struct window *, struct definition *x, const struct index **at,
-        int first_out, int first_reduced, const struct expr *outside);
+expr_ref window_load(struct definer *, const struct window *, struct definition *x, index_ref *at, int first_out,
+        int first_reduced, expr_ref outside);
 
 /* ---- define.c: from nodes to definitions ---- */
 struct definer {
@@ -190,56 +194,54 @@ void definer_out(struct definer *, int i, struct definition *);            /* no
  * not ask which.  Where the declared shape of an output decides what the operand has to be, a check says so: `run`
  * returns a status where it does not hold.  So nothing is ever read outside, whatever the operand is.
  *
- *     const struct expr *start = definer_element(definer, 1, 0);                                 -- a number, or a load
- *     const struct index *at =
+ *     expr_ref start = definer_element(definer, 1, 0);                                 -- a number, or a load
+ *     index_ref at =
  *             index_add(arena, index_var(arena, d, n), definer_index(definer, start, 0, x->extents[d] - n));
  *     definer_require_within(definer, EXIT_INVALID, 0, NULL, start, 0, x->extents[d] - n,
  *             "starts is not in [0, %" PRId64 "], which the declared shape leaves", …); */
 /* What says how many there are of a dim that is a bound, a scalar that is computed or comes in; NULL: it is a number.
  */
 struct definition *definer_count(struct definer *, const struct tensor *count);
-const struct expr *definer_size(struct definer *, const struct tensor *count); /* that number, an I64 */
-const struct expr *definer_dim(struct definer *, const struct dim *);          /* how many there are of it */
+expr_ref definer_size(struct definer *, const struct tensor *count); /* that number, an I64 */
+expr_ref definer_dim(struct definer *, const struct dim *);          /* how many there are of it */
 /* Where an element of a dense tensor of `actual` extents lies. */
-const struct expr *definer_flatten(
-        struct definer *, int rank, const struct index *const *at, const struct expr *const *actual);
+expr_ref definer_flatten(struct definer *, int rank, const index_ref *at, const expr_ref *actual);
 /* Over one variable, the place along an axis of that count and bound: 1 where it is there, 0 behind. */
 struct definition *definer_mask(struct definer *, const struct tensor *count, int64_t extent, enum dtype);
 /* x, with `value` behind the count of that axis; x itself where the count is NULL. */
 struct definition *definer_there(
-        struct definer *, struct definition *x, const struct tensor *count, int axis, const struct expr *value);
+        struct definer *, struct definition *x, const struct tensor *count, int axis, expr_ref value);
 /* Element `at`, in C order, of input i: an integer as I64, a float as F32 or F64. */
-const struct expr *definer_element(struct definer *, int i, int64_t at);
+expr_ref definer_element(struct definer *, int i, int64_t at);
 int64_t definer_elements(struct definer *, int i); /* how many it has; 0 where it is absent */
 /* An I64 (or narrower) expression as an index, cut to [low, high]; a constant where it reads constants alone. */
-const struct index *definer_index(struct definer *, const struct expr *, int64_t low, int64_t high);
+index_ref definer_index(struct definer *, expr_ref, int64_t low, int64_t high);
 /* An integer expression that is a number: which one. */
-bool definer_number(struct definer *, const struct expr *, int64_t *number);
-const struct expr *definer_skipped(struct definer *);
+bool definer_number(struct definer *, expr_ref, int64_t *number);
+expr_ref definer_skipped(struct definer *);
 const char *definer_shape_text(struct definer *, int rank, const int64_t *extents); /* "[2, 3]" */
 /* `holds`, a BOOL or a whole number over output variables 0 … rank-1 of these extents, is true of all of them. Constant
  * operands decide at once: nothing is left, or the node fails. The text says what is right; it begins with the node's
  * type. */
-void definer_require(struct definer *, enum exit_code, int rank, const int64_t *extents, const struct expr *holds,
+void definer_require(struct definer *, enum exit_code, int rank, const int64_t *extents, expr_ref holds,
         const char *format, ...) PRINTF(6, 7);
 /* The indices of input i, or their column `column` (-1: all), count in a dimension of this extent: from its beginning,
  * or below 0 from its end. */
 void definer_require_inside(struct definer *, int i, int64_t column, int64_t extent);
 /* An integer lies in [low, high]; nothing is left where it always does (a position that ArgMax found). */
-void definer_require_within(struct definer *, enum exit_code, int rank, const int64_t *extents,
-        const struct expr *value, int64_t low, int64_t high, const char *format, ...) PRINTF(8, 9);
+void definer_require_within(struct definer *, enum exit_code, int rank, const int64_t *extents, expr_ref value,
+        int64_t low, int64_t high, const char *format, ...) PRINTF(8, 9);
 
 /* ---- whole.c: integers of 64 bits that come at run time, yes being 1 and no 0; numbers where they are made of numbers
  * ---- */
-const struct expr *integer(struct definer *, int64_t);
-const struct expr *integer_of(struct definer *, enum scalar, const struct expr *a, const struct expr *b);
-const struct expr *integer_where(
-        struct definer *, const struct expr *which, const struct expr *yes, const struct expr *no);
-const struct expr *integer_is(struct definer *, const struct expr *, int64_t);
-const struct expr *integer_between(struct definer *, const struct expr *, int64_t low, int64_t high); /* inclusive */
-const struct expr *integer_cut(struct definer *, const struct expr *, int64_t low, int64_t high);
+expr_ref integer(struct definer *, int64_t);
+expr_ref integer_of(struct definer *, enum scalar, expr_ref a, expr_ref b);
+expr_ref integer_where(struct definer *, expr_ref which, expr_ref yes, expr_ref no);
+expr_ref integer_is(struct definer *, expr_ref, int64_t);
+expr_ref integer_between(struct definer *, expr_ref, int64_t low, int64_t high); /* inclusive */
+expr_ref integer_cut(struct definer *, expr_ref, int64_t low, int64_t high);
 /* As a definition of rank 0, where it is more than a number or a load: computed once, whoever reads it. */
-const struct expr *integer_kept(struct definer *, const char *part, const struct expr *);
+expr_ref integer_kept(struct definer *, const char *part, expr_ref);
 /* An operand that has an element for each of some axes: those that input `input` names, in [-rank, rank), or, where it
  * is -1, all in order. */
 struct axes {
@@ -247,14 +249,14 @@ struct axes {
 	int64_t count;
 };
 /* What input `input` says of axis d in its elements from `first` on; `otherwise` where d is none of the axes. */
-const struct expr *axes_say(struct definer *, const struct axes *, int d, int input, int64_t first, int64_t otherwise);
-const struct expr *axes_right(struct definer *, const struct axes *); /* each an axis, none twice */
+expr_ref axes_say(struct definer *, const struct axes *, int d, int input, int64_t first, int64_t otherwise);
+expr_ref axes_right(struct definer *, const struct axes *); /* each an axis, none twice */
 /* ---- reduce.c: which axes of input 0 a reduction, or ArgMax, takes; false where data say so ---- */
 bool reduced_axes(const struct node *, bool *reduced);
 /* Of several definitions of one type and shape the one that `is` (0 or 1) says; a check asks that one is. */
 enum { CANDIDATES_MOST = 8 };
-struct definition *definer_choose(struct definer *, int count, const struct expr *const *is,
-        struct definition *const *each, const char *format, ...) PRINTF(5, 6);
+struct definition *definer_choose(struct definer *, int count, const expr_ref *is, struct definition *const *each,
+        const char *format, ...) PRINTF(5, 6);
 
 /* ---- sizes.c: how many there are of dims, equal ones one tensor: an I64 of rank 0, constant where it is a number.
  * `node` is the one that asks ---- */
@@ -373,54 +375,53 @@ void counts_go(struct node *, const struct op *);
 /* ---- packed.c: elements below 8 bits, packed where they come in and go out ---- */
 enum dtype dtype_stored(enum dtype); /* what definitions have in place of a tensor's type */
 /* A code in [0, 2^bits), an I32, as what is stored, and back (an integer that is stored wider gives its low bits). */
-const struct expr *packed_from_code(struct definer *, enum dtype, const struct expr *code);
-const struct expr *packed_code(struct definer *, enum dtype, const struct expr *stored);
+expr_ref packed_from_code(struct definer *, enum dtype, expr_ref code);
+expr_ref packed_code(struct definer *, enum dtype, expr_ref stored);
 const void *packed_constant(struct arena *, enum dtype, const void *packed, size_t count);
 struct definition *packed_read(struct definer *, const char *name, const struct shown *, struct definition *bytes);
 struct definition *packed_write(struct definer *, const char *name, const struct shown *, struct definition *elements);
 
 /* ---- cast.c ---- */
 /* x (no float below 32 bits) as what is stored of a type. */
-const struct expr *expr_of_type(struct definer *, enum dtype, int cast, const struct expr *x);
+expr_ref expr_of_type(struct definer *, enum dtype, int cast, expr_ref x);
 
 bool definer_is_empty(struct definer *, const struct definition *x); /* x has no elements: output 0 is 0 */
 /* Extents of output i and its variables: at[d] is index_var(d). */
-int definer_shape(struct definer *, int i, int64_t *extents, const struct index **at);
+int definer_shape(struct definer *, int i, int64_t *extents, index_ref *at);
 const char *definer_name(struct definer *, const char *part); /* "<first output>_part" */
 /* The same in another type. */
 struct definition *definer_as(struct definer *, struct definition *of, enum dtype type);
-struct definition *definer_map(
-        struct definer *, const char *name, int rank, const int64_t *extents, const struct expr *body);
+struct definition *definer_map(struct definer *, const char *name, int rank, const int64_t *extents, expr_ref body);
 struct definition *definer_reduction(struct definer *, const char *name, int rank, const int64_t *extents, enum reduce,
-        int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
+        int reduced, const int64_t *reduced_extents, expr_ref start, expr_ref body);
 /* Of no terms: a map of `start`, or of what the reduction begins with. */
 struct definition *definer_scatter(struct definer *, const char *name, int rank, const int64_t *extents,
-        enum reduce reduce, bool running, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
-        const struct expr *start, const struct expr *body);
+        enum reduce reduce, bool running, const expr_ref *place, int reduced, const int64_t *reduced_extents,
+        expr_ref start, expr_ref body);
 /* The first extents[rank-1] positions of each row of `terms` keys, sorted, or those that the choice leaves (NULL: all);
  * where the keys are none, or no position is wanted, a map of 0 (`key` and `choice` may be NULL then). */
 struct definition *definer_order(struct definer *, const char *name, int rank, const int64_t *extents, bool down,
-        int64_t terms, const struct expr *key, const struct expr *const *choice);
+        int64_t terms, expr_ref key, const expr_ref *choice);
 /* Result `part` of a loop: define_repeated. */
 struct definition *definer_repeat(struct definer *, const char *name, const struct repeat *, int part,
         struct definition *const *operands, struct definition *base);
 /* Output i so, of its own shape. */
-void definer_out_scatter(struct definer *, int i, enum reduce, const struct expr *const *place, int reduced,
-        const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
+void definer_out_scatter(struct definer *, int i, enum reduce, const expr_ref *place, int reduced,
+        const int64_t *reduced_extents, expr_ref start, expr_ref body);
 /* Output i as a map of this body; where the output has no elements the body is not kept. */
-void definer_out_map(struct definer *, int i, const struct expr *body);
+void definer_out_map(struct definer *, int i, expr_ref body);
 /* `of` at the last of `rank` indices, index 0 where its extent is 1: broadcasting. */
-const struct expr *definer_load(struct definer *, struct definition *of, int rank, const struct index *const *at);
-const struct expr *expr1(struct definer *, enum scalar, const struct expr *);
-const struct expr *expr2(struct definer *, enum scalar, const struct expr *, const struct expr *);
-const struct expr *expr3(struct definer *, enum scalar, const struct expr *, const struct expr *, const struct expr *);
+expr_ref definer_load(struct definer *, struct definition *of, int rank, const index_ref *at);
+expr_ref expr1(struct definer *, enum scalar, expr_ref);
+expr_ref expr2(struct definer *, enum scalar, expr_ref, expr_ref);
+expr_ref expr3(struct definer *, enum scalar, expr_ref, expr_ref, expr_ref);
 /* x to a power that few operations say: 0.25, 0.5, 0.75, -0.5, -1, and 1 to 4, also of integers; NULL: any other. */
-const struct expr *power_of(struct definer *, const struct expr *x, double exponent);
+expr_ref power_of(struct definer *, expr_ref x, double exponent);
 
 /* pool.c: p of a norm, |x|^p, and the p-th root of their sum. */
 double lp_norm(const struct node *);
-const struct expr *lp_raised(struct definer *, const struct expr *, double p);
-const struct expr *lp_root(struct definer *, const struct expr *, double p);
+expr_ref lp_raised(struct definer *, expr_ref, double p);
+expr_ref lp_root(struct definer *, expr_ref, double p);
 
 /* ---- random.c ---- */
 bool dropout_trains(const struct node *); /* or may, by what comes at run time: more than its data goes out */

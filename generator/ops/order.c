@@ -49,7 +49,7 @@ void infer_top_k(struct node *node)
 }
 
 /* What comes last: of equal ones what stands first comes first. */
-static const struct expr *last_of_all(struct arena *arena, enum dtype type, bool largest)
+static expr_ref last_of_all(struct arena *arena, enum dtype type, bool largest)
 {
 	bool is_signed = dtypes[type].class == CLASS_INT;
 	int64_t most = (int64_t)(UINT64_MAX >> (64 - dtypes[type].bits + is_signed));
@@ -61,7 +61,7 @@ static const struct expr *last_of_all(struct arena *arena, enum dtype type, bool
 /* As many as are wanted are there. */
 static void require_many(struct definer *definer, const struct dim *have, const struct dim *want)
 {
-	const struct expr *k = DIM(want), *many = I_ADD(DIM(have), I(1));
+	expr_ref k = DIM(want), many = I_ADD(DIM(have), I(1));
 	if (!want->count && (!have->count || size_span(have->count).least >= want->extent))
 		return;
 	REQUIRE(I_AND(I_LESS(I(-1), k), I_LESS(k, many)), "a k of 0 to what there is of dimension %d of %s is right",
@@ -81,10 +81,10 @@ static bool is_short(const struct definition *x, int axis, int64_t k)
 	        && (dtypes[x->type].bits <= 16 || x->type == DTYPE_F32);
 }
 
-static const struct expr *short_integer(struct definer *definer, const struct expr *e) { return CAST(DTYPE_I32, e); }
+static expr_ref short_integer(struct definer *definer, expr_ref e) { return CAST(DTYPE_I32, e); }
 
 /* The bits of a number, or an integer itself. */
-static const struct expr *bits_of(struct definer *definer, const struct expr *x)
+static expr_ref bits_of(struct definer *definer, expr_ref x)
 {
 	return dtypes[x->type].class == CLASS_FLOAT ? CAST_AS(DTYPE_I32, CAST_BITS, CAST(DTYPE_F32, x))
 	                                            : short_integer(definer, x);
@@ -92,13 +92,13 @@ static const struct expr *bits_of(struct definer *definer, const struct expr *x)
 
 /* int32s in x's order: a NaN is above every number, 0 and -0 are equal.  They end a step before the least and the largest
  * int32. */
-static const struct expr *key_of(struct definer *definer, const struct expr *x)
+static expr_ref key_of(struct definer *definer, expr_ref x)
 {
 	if (dtypes[x->type].class != CLASS_FLOAT)
 		return bits_of(definer, x);
 	x = ADD(CAST(DTYPE_F32, x), NUMBER(DTYPE_F32, 0));
-	const struct expr *bits = bits_of(definer, x), *most = WHOLE(DTYPE_I32, INT32_MAX),
-	                  *below = LESS(bits, WHOLE(DTYPE_I32, 0)), *number = short_integer(definer, EQUAL(x, x));
+	expr_ref bits = bits_of(definer, x), most = WHOLE(DTYPE_I32, INT32_MAX),
+	         below = LESS(bits, WHOLE(DTYPE_I32, 0)), number = short_integer(definer, EQUAL(x, x));
 	bits = WHERE(below, expr2(definer, SCALAR_xor, bits, most), bits);
 	return WHERE(number, bits, WHOLE(DTYPE_I32, INT32_MAX - 1));
 }
@@ -106,11 +106,11 @@ static const struct expr *key_of(struct definer *definer, const struct expr *x)
 /* Of two equal ones the one behind is a step further. */
 static struct definition *places_of(struct definer *definer, struct definition *x, int axis, bool largest)
 {
-	const struct index *at[MAX_RANK], *own, *other;
+	index_ref at[MAX_RANK], own, other;
 	int64_t n = x->extents[axis];
 	VARS(at, x->rank, x->extents);
 	struct definition *key = PART("key", x->rank, x->extents, key_of(definer, LOAD(x, at)));
-	const struct expr *mine = LOAD(key, at), *theirs, *step;
+	expr_ref mine = LOAD(key, at), theirs, step;
 	own = at[axis];
 	at[axis] = other = VAR(x->rank, n);
 	theirs = LOAD(key, at);
@@ -122,17 +122,17 @@ static struct definition *places_of(struct definer *definer, struct definition *
 }
 
 /* Of the element in each place its position, or what it is: the one that is there is the largest beside `none`. */
-static const struct expr *in_place(struct definer *definer, struct definition *x, struct definition *place, int axis,
+static expr_ref in_place(struct definer *definer, struct definition *x, struct definition *place, int axis,
         const int64_t *extents, bool position)
 {
-	const struct index *at[MAX_RANK], *own;
+	index_ref at[MAX_RANK], own;
 	int64_t n = x->extents[axis];
 	VARS(at, x->rank, extents);
 	own = at[axis];
 	at[axis] = VAR(x->rank, n);
-	const struct expr *what = position ? short_integer(definer, POSITION(at[axis])) : bits_of(definer, LOAD(x, at)),
-	                  *here = EQUAL(LOAD(place, at), short_integer(definer, POSITION(own))),
-	                  *none = WHOLE(DTYPE_I32, INT32_MIN);
+	expr_ref what = position ? short_integer(definer, POSITION(at[axis])) : bits_of(definer, LOAD(x, at)),
+	         here = EQUAL(LOAD(place, at), short_integer(definer, POSITION(own))),
+	         none = WHOLE(DTYPE_I32, INT32_MIN);
 	struct definition *found = REDUCTION(
 	        position ? "position" : "value", x->rank, extents, REDUCE_MAX, 1, &n, NULL, WHERE(here, what, none));
 	at[axis] = own;
@@ -147,7 +147,7 @@ void define_top_k(struct definer *definer)
 	struct arena *arena = definer->arena;
 	struct definition *x = IN(0);
 	const struct node *node = definer->node;
-	const struct index *key_at[MAX_RANK], *order_at[MAX_RANK];
+	index_ref key_at[MAX_RANK], order_at[MAX_RANK];
 	int64_t rows[MAX_RANK];
 	SHAPE(node_has_out(node, 0) ? 0 : 1, rank, extents, at);
 	int axis = order_axis(node), row = 0;
@@ -181,7 +181,7 @@ void define_top_k(struct definer *definer)
 	}
 	struct definition *order = definer_order(definer, own ? node->out[1]->name : definer_name(definer, "order"),
 	        rank, rows, largest, n, definition_elements(x) ? LOAD(there, key_at) : NULL, NULL);
-	const struct expr *position = LOAD(order, order_at);
+	expr_ref position = LOAD(order, order_at);
 	if (own)
 		GIVE(1, order);
 	else

@@ -9,7 +9,7 @@ static bool is_packed_float(enum dtype type) { return dtypes[type].class == CLAS
 
 static int64_t mask_of(enum dtype type) { return ((int64_t)1 << dtypes[type].bits) - 1; }
 
-static const struct expr *whole(struct definer *definer, int64_t number) { return WHOLE(DTYPE_I32, number); }
+static expr_ref whole(struct definer *definer, int64_t number) { return WHOLE(DTYPE_I32, number); }
 
 enum dtype dtype_stored(enum dtype type)
 {
@@ -21,7 +21,7 @@ enum dtype dtype_stored(enum dtype type)
 /* The exponents begin elsewhere: as bits of float8e4m3fn a code means its number times this. */
 static float shift_of(enum dtype type) { return ldexpf(1, narrows[type].bias - E4M3_BIAS); }
 
-const struct expr *packed_from_code(struct definer *definer, enum dtype type, const struct expr *code)
+expr_ref packed_from_code(struct definer *definer, enum dtype type, expr_ref code)
 {
 	int bits = dtypes[type].bits, drop = E4M3_MANTISSA - narrows[type].mantissa;
 	if (!is_packed_float(type)) {
@@ -30,24 +30,24 @@ const struct expr *packed_from_code(struct definer *definer, enum dtype type, co
 			code = SUB(expr2(definer, SCALAR_xor, code, whole(definer, sign)), whole(definer, sign));
 		return CAST(dtype_stored(type), code);
 	}
-	const struct expr *magnitude = expr2(definer, SCALAR_and, code, whole(definer, mask_of(type) >> 1));
-	const struct expr *sign = expr2(definer, SCALAR_shr, code, whole(definer, bits - 1));
-	const struct expr *byte = expr2(definer, SCALAR_or, expr2(definer, SCALAR_shl, magnitude, whole(definer, drop)),
+	expr_ref magnitude = expr2(definer, SCALAR_and, code, whole(definer, mask_of(type) >> 1));
+	expr_ref sign = expr2(definer, SCALAR_shr, code, whole(definer, bits - 1));
+	expr_ref byte = expr2(definer, SCALAR_or, expr2(definer, SCALAR_shl, magnitude, whole(definer, drop)),
 	        expr2(definer, SCALAR_shl, sign, whole(definer, 7)));
-	const struct expr *number = CAST(DTYPE_F32, CAST_AS(DTYPE_F8E4M3FN, CAST_BITS, CAST(DTYPE_U8, byte)));
+	expr_ref number = CAST(DTYPE_F32, CAST_AS(DTYPE_F8E4M3FN, CAST_BITS, CAST(DTYPE_U8, byte)));
 	return CAST(DTYPE_F8E4M3FN, MUL(number, NUMBER(DTYPE_F32, (double)(1 / shift_of(type)))));
 }
 
-const struct expr *packed_code(struct definer *definer, enum dtype type, const struct expr *stored)
+expr_ref packed_code(struct definer *definer, enum dtype type, expr_ref stored)
 {
 	int bits = dtypes[type].bits, drop = E4M3_MANTISSA - narrows[type].mantissa;
 	if (!is_packed_float(type))
 		return expr2(definer, SCALAR_and, CAST(DTYPE_I32, stored), whole(definer, mask_of(type)));
-	const struct expr *number = MUL(CAST(DTYPE_F32, stored), NUMBER(DTYPE_F32, (double)shift_of(type)));
-	const struct expr *byte = CAST(DTYPE_I32, CAST_AS(DTYPE_U8, CAST_BITS, CAST(DTYPE_F8E4M3FN, number)));
-	const struct expr *magnitude =
+	expr_ref number = MUL(CAST(DTYPE_F32, stored), NUMBER(DTYPE_F32, (double)shift_of(type)));
+	expr_ref byte = CAST(DTYPE_I32, CAST_AS(DTYPE_U8, CAST_BITS, CAST(DTYPE_F8E4M3FN, number)));
+	expr_ref magnitude =
 	        expr2(definer, SCALAR_shr, expr2(definer, SCALAR_and, byte, whole(definer, 127)), whole(definer, drop));
-	const struct expr *sign = expr2(definer, SCALAR_shr, byte, whole(definer, 7));
+	expr_ref sign = expr2(definer, SCALAR_shr, byte, whole(definer, 7));
 	return expr2(definer, SCALAR_or, magnitude, expr2(definer, SCALAR_shl, sign, whole(definer, bits - 1)));
 }
 
@@ -73,18 +73,18 @@ const void *packed_constant(struct arena *arena, enum dtype type, const void *da
 struct definition *packed_read(
         struct definer *definer, const char *name, const struct shown *as, struct definition *bytes)
 {
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int bits = dtypes[as->type].bits;
 	if (!shown_elements(as))
 		return definer_map(
 		        definer, name, as->rank, as->extents, packed_from_code(definer, as->type, whole(definer, 0)));
 	VARS(at, as->rank, as->extents);
-	const struct index *bit = SCALE(FLATTEN(as->rank, at, as->extents), bits);
-	const struct index *byte = QUOTIENT(bit, 8), *next = PLUS(byte, 1), *off = REST(bit, 8);
-	const struct expr *code = CAST(DTYPE_I32, LOAD(bytes, &byte));
+	index_ref bit = SCALE(FLATTEN(as->rank, at, as->extents), bits);
+	index_ref byte = QUOTIENT(bit, 8), next = PLUS(byte, 1), off = REST(bit, 8);
+	expr_ref code = CAST(DTYPE_I32, LOAD(bytes, &byte));
 	if (8 % bits) { /* some elements lie in two bytes */
 		const struct range there = { next, 0, bytes->extents[0] };
-		const struct expr *high = SELECT(&there, 1, CAST(DTYPE_I32, LOAD(bytes, &next)), whole(definer, 0));
+		expr_ref high = SELECT(&there, 1, CAST(DTYPE_I32, LOAD(bytes, &next)), whole(definer, 0));
 		code = expr2(definer, SCALAR_or, code, expr2(definer, SCALAR_shl, high, whole(definer, 8)));
 	}
 	code = expr2(definer, SCALAR_shr, code, CAST(DTYPE_I32, POSITION(off)));
@@ -100,18 +100,18 @@ struct definition *packed_write(
 	if (!count)
 		return definer_map(definer, name, 1, &bytes, WHOLE(DTYPE_U8, 0));
 	if (elements->rank != 1) { /* one index, which the ranges below keep inside */
-		const struct index *at[MAX_RANK];
+		index_ref at[MAX_RANK];
 		UNFLATTEN(VAR(0, count), elements->rank, elements->extents, at);
 		elements = definer_map(definer, FORMAT("%s_flat", elements->name), 1, &count, LOAD(elements, at));
 	}
-	const struct index *bit = SCALE(VAR(0, bytes), 8);
-	const struct index *first = QUOTIENT(bit, bits), *off = REST(bit, bits);
-	const struct expr *all = whole(definer, 0);
+	index_ref bit = SCALE(VAR(0, bytes), 8);
+	index_ref first = QUOTIENT(bit, bits), off = REST(bit, bits);
+	expr_ref all = whole(definer, 0);
 	for (int k = 0; k * bits < 8 + (8 % bits ? bits - 2 : 0); k++) {
-		const struct index *flat = PLUS(first, k);
+		index_ref flat = PLUS(first, k);
 		const struct range there = { flat, 0, count };
-		const struct expr *code = packed_code(definer, as->type, LOAD(elements, &flat));
-		const struct index *up = PLUS(SCALE(off, -1), k * bits); /* k: how far up its lowest bit goes */
+		expr_ref code = packed_code(definer, as->type, LOAD(elements, &flat));
+		index_ref up = PLUS(SCALE(off, -1), k * bits); /* k: how far up its lowest bit goes */
 		code = k ? expr2(definer, SCALAR_shl, code, CAST(DTYPE_I32, POSITION(up)))
 		         : expr2(definer, SCALAR_shr, code, CAST(DTYPE_I32, POSITION(off)));
 		code = SELECT(&there, 1, code, whole(definer, 0));

@@ -146,15 +146,15 @@ bool pad_of_counted(const struct node *node, int64_t *before, int64_t *after, fl
 }
 
 /* The same as a number, among as many elements of dimension d as there are. */
-static const struct expr *beside_counted(struct definer *definer, enum mode mode, int d, const struct expr *from)
+static expr_ref beside_counted(struct definer *definer, enum mode mode, int d, expr_ref from)
 {
-	const struct expr *n = definer_size(definer, definer->node->in[0]->dims[d].count), *last = I_SUB(n, I(1));
+	expr_ref n = definer_size(definer, definer->node->in[0]->dims[d].count), last = I_SUB(n, I(1));
 	REQUIRE(integer_between(definer, n, 1, INT64_MAX), "dimension %d has no element to take for its pads", d);
 	if (mode == PAD_WRAP)
 		return integer_of(definer, SCALAR_mod, from, n);
 	if (mode == PAD_EDGE)
 		return I_MIN(I_MAX(from, I(0)), last);
-	const struct expr *period = I_MAX(I_ADD(last, last), I(1)), *m = integer_of(definer, SCALAR_mod, from, period);
+	expr_ref period = I_MAX(I_ADD(last, last), I(1)), m = integer_of(definer, SCALAR_mod, from, period);
 	return I_MIN(m, I_SUB(period, m));
 }
 
@@ -162,10 +162,10 @@ static const struct expr *beside_counted(struct definer *definer, enum mode mode
 enum { WRAPPED_IN_PARTS = 16 };
 
 /* x at these indices but for dimension d, which lies `from` before x's own */
-static const struct expr *beside(struct definer *definer, struct definition *x, enum mode mode, const struct index **at,
-        int d, const struct index *from)
+static expr_ref beside(
+        struct definer *definer, struct definition *x, enum mode mode, index_ref *at, int d, index_ref from)
 {
-	const struct index *own[MAX_RANK];
+	index_ref own[MAX_RANK];
 	int64_t n = x->extents[d], period = 2 * (n - 1);
 	memcpy(own, at, sizeof *own * (size_t)x->rank);
 	if (definer->node->in[0]->dims[d].count) {
@@ -180,21 +180,21 @@ static const struct expr *beside(struct definer *definer, struct definition *x, 
 		return LOAD(x, own);
 	}
 	if (mode == PAD_REFLECT) {
-		const struct index *m = REST(from, period), *back = PLUS(SCALE(m, -1), period);
+		index_ref m = REST(from, period), back = PLUS(SCALE(m, -1), period);
 		own[d] = m;
-		const struct expr *there = LOAD(x, own);
+		expr_ref there = LOAD(x, own);
 		own[d] = back;
-		const struct expr *reflected = LOAD(x, own);
+		expr_ref reflected = LOAD(x, own);
 		own[d] = CONSTANT(0); /* never: one of both lies inside, which a range has to say of each */
 		return SELECT(&(struct range){ m, 0, n }, 1, there,
 		        SELECT(&(struct range){ back, 0, n }, 1, reflected, LOAD(x, own)));
 	}
 	own[d] = from;
-	const struct expr *inside = LOAD(x, own);
+	expr_ref inside = LOAD(x, own);
 	own[d] = mode == PAD_WRAP ? PLUS(from, n) : CONSTANT(0);
-	const struct expr *first = LOAD(x, own);
+	expr_ref first = LOAD(x, own);
 	own[d] = mode == PAD_WRAP ? PLUS(from, -n) : CONSTANT(n - 1);
-	const struct expr *last = LOAD(x, own);
+	expr_ref last = LOAD(x, own);
 	own[d] = CONSTANT(0);
 	if (mode == PAD_WRAP)
 		last = SELECT(&(struct range){ from, n, 2 * n }, 1, last, LOAD(x, own));
@@ -204,7 +204,7 @@ static const struct expr *beside(struct definer *definer, struct definition *x, 
 
 /* Of pads that come at run time: how many come before each dimension, as an index. */
 static void pads_at_run_time(
-        struct definer *definer, const struct definition *x, const int64_t *extents, const struct index **before)
+        struct definer *definer, const struct definition *x, const int64_t *extents, index_ref *before)
 {
 	const struct node *node = definer->node;
 	struct axes axes = { node_in(node, 3) ? 3 : -1, x->rank,
@@ -212,10 +212,10 @@ static void pads_at_run_time(
 	if (axes.count > x->rank || definer_elements(definer, 1) != 2 * axes.count)
 		node_invalid(node, "%" PRId64 " pads for %" PRId64 " of %d dimensions", definer_elements(definer, 1),
 		        axes.count, x->rank);
-	const struct expr *right = axes_right(definer, &axes);
+	expr_ref right = axes_right(definer, &axes);
 	FOR (d, x->rank) {
-		const struct expr *first = axes_say(definer, &axes, d, 1, 0, 0),
-		                  *last = axes_say(definer, &axes, d, 1, axes.count, 0);
+		expr_ref first = axes_say(definer, &axes, d, 1, 0, 0),
+		         last = axes_say(definer, &axes, d, 1, axes.count, 0);
 		first = integer_kept(definer, FORMAT("before_%d", d), first);
 		right = I_AND(right,
 		        I_AND(integer_between(definer, first, -PAD_MOST, PAD_MOST),
@@ -230,7 +230,7 @@ void define_pad(struct definer *definer)
 	const struct node *node = definer->node;
 	struct definition *x = IN(0), *fill = node->since < PADS_ARE_INPUT ? NULL : IN(2);
 	int64_t first[MAX_RANK], last[MAX_RANK];
-	const struct index *before[MAX_RANK];
+	index_ref before[MAX_RANK];
 	struct range ranges[MAX_RANK];
 	enum mode mode = mode_of(node);
 	SHAPE(0, rank, extents, at);
@@ -245,7 +245,7 @@ void define_pad(struct definer *definer)
 		FOR (d, rank)
 			if (constant ? first[d] || last[d] : extents[d] > 0) {
 				int64_t some[MAX_RANK];
-				const struct index *here[MAX_RANK];
+				index_ref here[MAX_RANK];
 				FOR (k, rank) {
 					some[k] = k <= d ? extents[k] : x->extents[k];
 					here[k] = VAR(k, some[k]);
@@ -258,7 +258,7 @@ void define_pad(struct definer *definer)
 		OUT(0, LOAD(x, at));
 		return;
 	}
-	const struct expr *outside = fill
+	expr_ref outside = fill
 	        ? BROADCAST(fill, 0, NULL)
 	        : NUMBER(x->type, node->since < PADS_ARE_INPUT ? (double)attribute_float(node, "value") : 0);
 	FOR (d, rank) {
@@ -349,7 +349,7 @@ void infer_tile(struct node *node)
 /* Repeats that come at run time are those that make what is declared. */
 static void declared_repeats(struct definer *definer, const struct definition *x, const int64_t *extents)
 {
-	const struct expr *right = I(1);
+	expr_ref right = I(1);
 	if (definer_elements(definer, 1) != x->rank)
 		node_invalid(
 		        definer->node, "%" PRId64 " repeats for %d dimensions", definer_elements(definer, 1), x->rank);
@@ -358,20 +358,19 @@ static void declared_repeats(struct definer *definer, const struct definition *x
 		if (n ? extents[d] % n != 0 : extents[d] != 0)
 			node_invalid(definer->node, "dimension %d is declared as %" PRId64 ", no multiple of %" PRId64,
 			        d, extents[d], n);
-		const struct expr *times = ELEMENT(1, d);
+		expr_ref times = ELEMENT(1, d);
 		right = I_AND(right, n ? I_IS(times, extents[d] / n) : integer_between(definer, times, 0, INT64_MAX));
 	}
 	REQUIRE(right, "repeats that make the declared %s are right", definer_shape_text(definer, x->rank, extents));
 }
 
 /* In a tile that is counted by what is there. */
-static const struct index *tile_at(
-        struct definer *definer, const struct index *at, const struct dim *dim, int64_t extent)
+static index_ref tile_at(struct definer *definer, index_ref at, const struct dim *dim, int64_t extent)
 {
 	if (!dim->count || extent <= dim->extent)
 		return REST(at, dim->extent);
-	const struct expr *place = POSITION(at), *have = I_MAX(DIM(dim), I(1));
-	const struct expr *whole = I_MUL(I_DIV(place, have), have);
+	expr_ref place = POSITION(at), have = I_MAX(DIM(dim), I(1));
+	expr_ref whole = I_MUL(I_DIV(place, have), have);
 	return INDEX(I_SUB(place, whole), 0, dim->extent - 1);
 }
 
@@ -405,8 +404,8 @@ void define_trilu(struct definer *definer)
 	int64_t k;
 	SHAPE(0, rank, extents, at);
 	int64_t far = extents[rank - 1] + extents[rank - 2];
-	const struct index *diagonal = definer_elements(definer, 1) ? INDEX(ELEMENT(1, 0), -far, far) : CONSTANT(0);
-	const struct index *beyond = SUM(at[rank - 1], SCALE(at[rank - 2], -1));
+	index_ref diagonal = definer_elements(definer, 1) ? INDEX(ELEMENT(1, 0), -far, far) : CONSTANT(0);
+	index_ref beyond = SUM(at[rank - 1], SCALE(at[rank - 2], -1));
 	if (!index_is_constant(diagonal, &k)) {
 		beyond = SUM(beyond, SCALE(diagonal, -1));
 		far *= 2;

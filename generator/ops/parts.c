@@ -133,7 +133,7 @@ void infer_split(struct node *node)
 static void declared_parts(struct definer *definer, int axis, int64_t extent, int64_t *parts)
 {
 	const struct node *node = definer->node;
-	const struct expr *right = I(1);
+	expr_ref right = I(1);
 	int64_t extents[MAX_RANK], sum = 0;
 	if (definer_elements(definer, 1) != node->outs)
 		node_invalid(node, "%" PRId64 " parts for %d outputs", definer_elements(definer, 1), node->outs);
@@ -163,11 +163,11 @@ static void define_said_parts(struct definer *definer, int axis)
 {
 	struct definition *x = IN(0);
 	const struct node *node = definer->node;
-	const struct expr *from = I(0), *right = I(1);
-	const struct index *at[MAX_RANK];
+	expr_ref from = I(0), right = I(1);
+	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK], n = x->extents[axis], most = 0;
 	FOR (i, node->outs) {
-		const struct expr *size = DIM(&node->out[i]->dims[axis]);
+		expr_ref size = DIM(&node->out[i]->dims[axis]);
 		definer_shape(definer, i, extents, at);
 		if (most + extents[axis] <= n) /* wherever it begins, it ends inside */
 			at[axis] = SUM(at[axis], INDEX(from, 0, most));
@@ -187,7 +187,7 @@ void define_split(struct definer *definer)
 	struct definition *x = IN(0);
 	const struct node *node = definer->node;
 	int64_t *parts = arena_new_array(definer->arena, int64_t, (size_t)node->outs), from = 0, extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int axis = split_axis(node);
 	if (has_said_parts(node, axis)) {
 		define_said_parts(definer, axis);
@@ -251,12 +251,11 @@ void infer_concat(struct node *node)
 }
 
 /* Where data say how many each part has: a part begins where those before it end. */
-static const struct expr *counted_parts(
-        struct definer *definer, const struct index *const *at, const int64_t *extents, int axis)
+static expr_ref counted_parts(struct definer *definer, const index_ref *at, const int64_t *extents, int axis)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
-	const struct expr **before = arena_new_array(arena, const struct expr *, (size_t)node->ins + 1), *body = NULL;
+	expr_ref *before = arena_new_array(arena, expr_ref, (size_t)node->ins + 1), body = NULL;
 	before[0] = I(0);
 	FOR (i, node->ins) {
 		const struct dim *dim = &node->in[i]->dims[axis];
@@ -264,14 +263,14 @@ static const struct expr *counted_parts(
 	}
 	for (int i = node->ins; i-- > 0;) {
 		struct definition *x = IN(i);
-		const struct index *x_at[MAX_RANK];
+		index_ref x_at[MAX_RANK];
 		if (definition_elements(x) == 0)
 			continue;
 		memcpy(x_at, at, sizeof x_at);
 		x_at[axis] = INDEX(I_SUB(POSITION(at[axis]), before[i]), 0, x->extents[axis] - 1);
-		const struct index *end = INDEX(before[i + 1], 0, extents[axis]);
+		index_ref end = INDEX(before[i + 1], 0, extents[axis]);
 		const struct range range = { SUM(at[axis], SCALE(end, -1)), -extents[axis], 0 };
-		const struct expr *part = LOAD(x, x_at);
+		expr_ref part = LOAD(x, x_at);
 		body = body ? SELECT(&range, 1, part, body) : part;
 	}
 	return body;
@@ -282,7 +281,7 @@ void define_concat(struct definer *definer)
 	int64_t to;
 	SHAPE(0, rank, extents, at);
 	int axis = concat_axis(definer->node, rank);
-	const struct expr *body = NULL;
+	expr_ref body = NULL;
 	to = extents[axis];
 	if (definer->node->in[0]->cache == definer->node->out[0] && definer->node->out[0]->is_cache) {
 		define_appended(definer, axis);
@@ -294,13 +293,13 @@ void define_concat(struct definer *definer)
 		for (int i = definer->node->ins;
 		        i-- > 0;) { /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
 			struct definition *x = IN(i);
-			const struct index *x_at[MAX_RANK];
+			index_ref x_at[MAX_RANK];
 			if (definition_elements(x) == 0)
 				continue;
 			int64_t from = to - x->extents[axis];
 			memcpy(x_at, at, sizeof x_at);
 			x_at[axis] = x->extents[axis] == 1 ? CONSTANT(0) : PLUS(at[axis], -from);
-			const struct expr *part = LOAD(x, x_at);
+			expr_ref part = LOAD(x, x_at);
 			struct range range = { at[axis], from, to };
 			body = body ? SELECT(&range, 1, part, body) : part;
 			to = from;

@@ -25,7 +25,7 @@ static struct definition *reduce_window(
 {
 	struct definition *x = IN(0);
 	SHAPE(0, rank, extents, at);
-	const struct expr *pad = dtypes[x->type].class == CLASS_FLOAT
+	expr_ref pad = dtypes[x->type].class == CLASS_FLOAT
 	        ? NUMBER(x->type, outside)
 	        : WHOLE(x->type, dtypes[x->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[x->type].bits) : 0);
 	return definer_reduction(definer, name, rank, extents, reduce, window->count, window->kernel, NULL,
@@ -38,32 +38,31 @@ static struct definition *reduce_window(
 void infer_max_pool(struct node *node) { infer_window(node); }
 
 /* The position that a load of x stands for. */
-static const struct index *flat_position(
-        struct definer *definer, const struct definition *x, const struct index *const *at)
+static index_ref flat_position(struct definer *definer, const struct definition *x, const index_ref *at)
 {
 	if (!attribute_int(definer->node, "storage_order"))
 		return FLATTEN(x->rank, at, x->extents);
-	const struct index *flat = CONSTANT(0);
+	index_ref flat = CONSTANT(0);
 	int64_t step = 1;
 	for (int d = 2; d < x->rank; step *= x->extents[d++])
 		flat = SUM(flat, SCALE(at[d], step));
-	const struct index *channel = SUM(SCALE(at[0], x->extents[1]), at[1]);
+	index_ref channel = SUM(SCALE(at[0], x->extents[1]), at[1]);
 	return SUM(flat, SCALE(channel, step));
 }
 
 static void define_indices(struct definer *definer, const struct window *window, struct definition *largest)
 {
 	struct definition *x = IN(0);
-	const struct index *own[MAX_RANK];
+	index_ref own[MAX_RANK];
 	SHAPE(1, rank, extents, at);
 	memcpy(own, at, sizeof own);
 	/* a load whose pads are the largest integer: its place is what is wanted, so only the select around it is kept
 	 */
-	const struct expr *none = WHOLE(DTYPE_I64, INT64_MAX), *load = LOAD(x, at);
-	const struct expr *padded = window_load(definer, window, x, at, 2, rank, NUMBER(x->type, 0));
+	expr_ref none = WHOLE(DTYPE_I64, INT64_MAX), load = LOAD(x, at);
+	expr_ref padded = window_load(definer, window, x, at, 2, rank, NUMBER(x->type, 0));
 	load = padded->kind == EXPR_SELECT ? padded->arg[0] : padded;
-	const struct expr *found = CAST(DTYPE_I64, EQUAL(load, LOAD(largest, own)));
-	const struct expr *place = WHERE(found, POSITION(flat_position(definer, x, at)), none);
+	expr_ref found = CAST(DTYPE_I64, EQUAL(load, LOAD(largest, own)));
+	expr_ref place = WHERE(found, POSITION(flat_position(definer, x, at)), none);
 	if (padded->kind == EXPR_SELECT)
 		place = SELECT(padded->ranges, padded->range_count, place, none);
 	GIVE(1,
@@ -103,15 +102,15 @@ static int64_t taps_inside(const struct window *window, int d, int64_t i, bool w
 }
 
 /* The same of a dimension that is counted, for each position. */
-static const struct expr *taps_counted(
+static expr_ref taps_counted(
         struct definer *definer, const struct window *window, int d, bool with_pads, enum dtype type)
 {
-	const struct expr *none = I(0), *at = POSITION(VAR(2 + d, window->out[d])), *ends[2];
-	const struct expr *first = I_SUB(I_MUL(at, I(window->stride[d])), I(window->before[d]));
+	expr_ref none = I(0), at = POSITION(VAR(2 + d, window->out[d])), ends[2];
+	expr_ref first = I_SUB(I_MUL(at, I(window->stride[d])), I(window->before[d]));
 	ends[0] = I(with_pads ? -window->before[d] : 0);
 	ends[1] = I_ADD(DIM(&definer->node->in[0]->dims[2 + d]), I(with_pads ? window->after[d] : 0));
 	FOR (i, 2) {
-		const struct expr *far = I_ADD(I_MAX(I_SUB(ends[i], first), none), I(window->dilation[d] - 1));
+		expr_ref far = I_ADD(I_MAX(I_SUB(ends[i], first), none), I(window->dilation[d] - 1));
 		ends[i] = I_MIN(I_DIV(far, I(window->dilation[d])), I(window->kernel[d]));
 	}
 	return CAST(type, I_SUB(ends[1], ends[0]));
@@ -120,7 +119,7 @@ static const struct expr *taps_counted(
 enum { POSITIONS_MOST = 1 << 26 }; /* of a dimension whose counts differ */
 
 /* One dimension's counts: whole (the same everywhere) or a constant over the positions. */
-static const struct expr *counts(
+static expr_ref counts(
         struct definer *definer, const struct window *window, int d, bool with_pads, enum dtype type, int64_t *whole)
 {
 	struct arena *arena = definer->arena;
@@ -151,24 +150,24 @@ static const struct expr *counts(
 	*whole = 1;
 	struct definition *constant = define_constant(definer->program, definer_name(definer, FORMAT("taps%d", d)),
 	        type, 1, &n, type == DTYPE_F64 ? (void *)wide : count);
-	const struct index *at = VAR(2 + d, n);
+	index_ref at = VAR(2 + d, n);
 	return LOAD(constant, &at);
 }
 
 void define_average_pool(struct definer *definer)
 {
 	struct window window;
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	bool with_pads = attribute_int(definer->node, "count_include_pad") != 0;
 	window_of(definer->node, definer->node->in[0], NULL, &window);
 	definer_shape(definer, 0, extents, at);
 	struct definition *sum = reduce_window(definer, &window, definer_name(definer, "sum"), REDUCE_SUM, 0);
-	const struct expr *divisor = NULL, *total = LOAD(sum, at);
+	expr_ref divisor = NULL, total = LOAD(sum, at);
 	double whole = 1;
 	FOR (d, window.count) {
 		int64_t same;
-		const struct expr *varying = counts(definer, &window, d, with_pads, sum->type, &same);
+		expr_ref varying = counts(definer, &window, d, with_pads, sum->type, &same);
 		whole *= (double)same;
 		if (varying)
 			divisor = divisor ? MUL(divisor, varying) : varying;
@@ -191,7 +190,7 @@ double lp_norm(const struct node *node)
 	return p;
 }
 
-const struct expr *lp_raised(struct definer *definer, const struct expr *x, double p)
+expr_ref lp_raised(struct definer *definer, expr_ref x, double p)
 {
 	if (p == 2)
 		return MUL(x, x);
@@ -199,7 +198,7 @@ const struct expr *lp_raised(struct definer *definer, const struct expr *x, doub
 	return p == 1 ? x : expr2(definer, SCALAR_pow, x, NUMBER(x->type, p));
 }
 
-const struct expr *lp_root(struct definer *definer, const struct expr *x, double p)
+expr_ref lp_root(struct definer *definer, expr_ref x, double p)
 {
 	return p == 1    ? x
 	        : p == 2 ? expr1(definer, SCALAR_sqrt, x)
@@ -219,8 +218,7 @@ void define_lp_pool(struct definer *definer)
 	double p = lp_norm(definer->node);
 	SHAPE(0, rank, extents, at);
 	window_of(definer->node, definer->node->in[0], NULL, &window);
-	const struct expr *term =
-	        lp_raised(definer, window_load(definer, &window, x, at, 2, rank, NUMBER(x->type, 0)), p);
+	expr_ref term = lp_raised(definer, window_load(definer, &window, x, at, 2, rank, NUMBER(x->type, 0)), p);
 	struct definition *sum = REDUCTION("sum", rank, extents, REDUCE_SUM, window.count, window.kernel, NULL, term);
 	definer_shape(definer, 0, extents, at);
 	OUT(0, lp_root(definer, LOAD(sum, at), p));

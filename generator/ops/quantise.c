@@ -87,10 +87,9 @@ void infer_dequantise(struct node *node)
 }
 
 /* The scale or zero point of the element at `at`. */
-static const struct expr *of_element(
-        struct definer *definer, struct definition *each, int rank, const struct index *const *at)
+static expr_ref of_element(struct definer *definer, struct definition *each, int rank, const index_ref *at)
 {
-	const struct index *own[MAX_RANK];
+	index_ref own[MAX_RANK];
 	int64_t block = attribute_int(definer->node, "block_size");
 	if (definition_elements(each) == 1 && each->rank <= 1) {
 		own[0] = CONSTANT(0);
@@ -119,7 +118,7 @@ void define_dequantise(struct definer *definer)
 {
 	struct definition *x = definer_in_stored(definer, 0), *scale = IN(1), *zero = definer_in_stored(definer, 2);
 	SHAPE(0, rank, extents, at);
-	const struct expr *value = LOAD(x, at);
+	expr_ref value = LOAD(x, at);
 	if (zero && x->type != DTYPE_I32 && !is_nothing(zero)) { /* int32 has a zero point of 0 by definition */
 		enum dtype between = dtypes[x->type].class == CLASS_FLOAT ? DTYPE_F32 : DTYPE_I32;
 		value = SUB(CAST(between, value), CAST(between, of_element(definer, zero, rank, at)));
@@ -151,7 +150,7 @@ void infer_quantise(struct node *node)
 	infer_scaled(node, zero ? zero->type : asked ? asked : DTYPE_U8);
 }
 
-static const struct expr *cut_to(struct definer *definer, enum dtype type, const struct expr *value)
+static expr_ref cut_to(struct definer *definer, enum dtype type, expr_ref value)
 {
 	bool is_signed = dtypes[type].class == CLASS_INT;
 	int64_t most = ((int64_t)1 << (dtypes[type].bits - is_signed)) - 1, least = is_signed ? -most - 1 : 0;
@@ -167,8 +166,7 @@ void define_quantise(struct definer *definer)
 	SHAPE(0, rank, extents, at);
 	enum dtype to = definer->node->out[0]->type, precision = precision_of(definer->node);
 	bool whole = dtypes[to].class != CLASS_FLOAT;
-	const struct expr *value =
-	        DIV(CAST(DTYPE_F32, LOAD(x, at)), CAST(DTYPE_F32, of_element(definer, scale, rank, at)));
+	expr_ref value = DIV(CAST(DTYPE_F32, LOAD(x, at)), CAST(DTYPE_F32, of_element(definer, scale, rank, at)));
 	if (dtype_is_narrow(precision))
 		value = CAST(DTYPE_F32, CAST(precision, value));
 	if (whole)

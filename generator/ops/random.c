@@ -50,7 +50,7 @@ void infer_bernoulli(struct node *node)
 }
 
 /* In [0, 1): number `which` of `each` that an element has; as many bits as the type keeps. */
-static const struct expr *uniform(struct definer *definer, enum dtype type, int64_t each, int64_t which)
+static expr_ref uniform(struct definer *definer, enum dtype type, int64_t each, int64_t which)
 {
 	const struct node *node = definer->node;
 	int out = !node_has_out(node, 0), kept = type == DTYPE_F64 ? 53 : 24;
@@ -62,8 +62,8 @@ static const struct expr *uniform(struct definer *definer, enum dtype type, int6
 	uint64_t key = !given                  ? hash_bytes(node->out[out]->name, strlen(node->out[out]->name), 0)
 	        : given->kind == ATTRIBUTE_INT ? (uint64_t)given->i
 	                                       : bits;
-	const struct index *place = PLUS(SCALE(FLATTEN(rank, at, extents), each), which);
-	const struct expr *number =
+	index_ref place = PLUS(SCALE(FLATTEN(rank, at, extents), each), which);
+	expr_ref number =
 	        expr2(definer, SCALAR_random, WHOLE(DTYPE_U64, (int64_t)key), CAST(DTYPE_U64, POSITION(place)));
 	number = expr2(definer, SCALAR_shr, number, WHOLE(DTYPE_U64, 64 - kept));
 	return MUL(CAST(type, number), NUMBER(type, type == DTYPE_F64 ? 0x1p-53 : 0x1p-24));
@@ -73,16 +73,15 @@ void define_random(struct definer *definer)
 {
 	const struct node *node = definer->node;
 	enum dtype type = node->out[0]->type == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
-	const struct expr *number, *base, *scale;
+	expr_ref number, base, scale;
 	if (strstr(node->type, "Uniform")) {
 		double low = (double)attribute_float(node, "low"), high = (double)attribute_float(node, "high");
 		number = uniform(definer, type, 1, 0);
 		base = NUMBER(type, low);
 		scale = NUMBER(type, high - low);
 	} else { /* Box and Muller: sqrt(-2 log(1 - u)) cos(2 pi v) */
-		const struct expr *u = SUB(NUMBER(type, 1), uniform(definer, type, 2, 0));
-		const struct expr *far =
-		        expr1(definer, SCALAR_sqrt, MUL(NUMBER(type, -2), expr1(definer, SCALAR_log, u)));
+		expr_ref u = SUB(NUMBER(type, 1), uniform(definer, type, 2, 0));
+		expr_ref far = expr1(definer, SCALAR_sqrt, MUL(NUMBER(type, -2), expr1(definer, SCALAR_log, u)));
 		number = expr1(
 		        definer, SCALAR_cos, MUL(NUMBER(type, 6.28318530717958647692), uniform(definer, type, 2, 1)));
 		number = MUL(far, number);
@@ -96,11 +95,11 @@ void define_random_like(struct definer *definer) { define_random(definer); }
 
 void define_bernoulli(struct definer *definer)
 {
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	struct definition *x = IN(0);
 	definer_shape(definer, 0, extents, at);
-	const struct expr *hit = LESS(uniform(definer, x->type, 1, 0), LOAD(x, at));
+	expr_ref hit = LESS(uniform(definer, x->type, 1, 0), LOAD(x, at));
 	OUT(0, expr_of_type(definer, definer->node->out[0]->type, 0, hit));
 }
 
@@ -128,23 +127,23 @@ void define_multinomial(struct definer *definer)
 {
 	struct definition *x = IN(0);
 	int64_t extents[2], classes = x->extents[1];
-	const struct index *at[2];
+	index_ref at[2];
 	definer_shape(definer, 0, extents, at);
 	if (extents[0] == 0) {
 		OUT(0, WHOLE(definer->node->out[0]->type, 0));
 		return;
 	}
-	const struct index *all[2] = { at[0], VAR(1, classes) }, *term[2] = { at[0], VAR(2, classes) },
-	                   *last[2] = { at[0], CONSTANT(classes - 1) };
-	const struct index *row_term[2] = { at[0], VAR(1, classes) };
+	index_ref all[2] = { at[0], VAR(1, classes) }, term[2] = { at[0], VAR(2, classes) },
+	          last[2] = { at[0], CONSTANT(classes - 1) };
+	index_ref row_term[2] = { at[0], VAR(1, classes) };
 	struct definition *most = REDUCTION("most", 1, extents, REDUCE_MAX, 1, &classes, NULL, LOAD(x, row_term));
 	struct definition *share =
 	        PART("shares", 2, x->extents, expr1(definer, SCALAR_exp, SUB(LOAD(x, all), LOAD(most, at))));
-	const struct expr *to[2] = { NULL, POSITION(term[1]) };
+	expr_ref to[2] = { NULL, POSITION(term[1]) };
 	struct definition *below = definer_scatter(definer, definer_name(definer, "below"), 2, x->extents, REDUCE_SUM,
 	        true, to, 1, &classes, NULL, LOAD(share, term));
 	struct definition *drawn = PART("drawn", 2, extents, MUL(uniform(definer, x->type, 1, 0), LOAD(below, last)));
-	const struct expr *passed = CAST(DTYPE_I64, LESS_EQUAL(LOAD(below, term), LOAD(drawn, at)));
+	expr_ref passed = CAST(DTYPE_I64, LESS_EQUAL(LOAD(below, term), LOAD(drawn, at)));
 	struct definition *count = REDUCTION("count", 2, extents, REDUCE_SUM, 1, &classes, NULL, passed);
 	OUT(0, CAST(definer->node->out[0]->type, MIN(LOAD(count, at), WHOLE(DTYPE_I64, classes - 1))));
 }
@@ -180,21 +179,21 @@ void define_dropout(struct definer *definer)
 {
 	const struct node *node = definer->node;
 	struct definition *x = IN(0), *given = node->since < TRAINING_IS_INPUT ? NULL : IN(1);
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	bool training = dropout_trains(node);
-	const struct expr *ratio = given
+	expr_ref ratio = given
 	        ? CAST(x->type, ELEMENT(1, 0))
 	        : NUMBER(x->type, node->since < TRAINING_IS_INPUT ? (double)attribute_float(node, "ratio") : 0.5);
-	const struct expr *none = NUMBER(x->type, 0), *one = NUMBER(x->type, 1), *kept = NULL, *value, *asked = NULL;
+	expr_ref none = NUMBER(x->type, 0), one = NUMBER(x->type, 1), kept = NULL, value, asked = NULL;
 	VARS(at, x->rank, x->extents);
 	value = LOAD(x, at);
 	if (training) {
-		const struct expr *right = MUL(LESS_EQUAL(none, ratio), LESS(ratio, one));
+		expr_ref right = MUL(LESS_EQUAL(none, ratio), LESS(ratio, one));
 		asked = node->since < TRAINING_IS_INPUT ? one : CAST(x->type, ELEMENT(2, 0));
 		right = WHERE(asked, right, one);
 		REQUIRE(right, "a ratio in [0, 1) is right");
 		kept = WHERE(asked, LESS_EQUAL(ratio, uniform(definer, x->type, 1, 0)), one);
-		const struct expr *more = MUL(value, DIV(one, SUB(one, ratio)));
+		expr_ref more = MUL(value, DIV(one, SUB(one, ratio)));
 		value = WHERE(asked, WHERE(kept, more, none), value);
 	}
 	if (kept)

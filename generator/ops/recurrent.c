@@ -53,21 +53,17 @@ static const struct {
 	[ACT_SOFTPLUS] = { "Softplus", 0, 0, 0, 0 },
 };
 
-static const struct expr *number(struct definer *definer, const struct expr *like, double value)
-{
-	return NUMBER(like->type, value);
-}
+static expr_ref number(struct definer *definer, expr_ref like, double value) { return NUMBER(like->type, value); }
 
-static const struct expr *if_less(
-        struct definer *definer, const struct expr *a, double b, const struct expr *yes, const struct expr *no)
+static expr_ref if_less(struct definer *definer, expr_ref a, double b, expr_ref yes, expr_ref no)
 {
 	return WHERE(LESS(a, number(definer, a, b)), yes, no);
 }
 
-static const struct expr *activate(struct definer *definer, const struct activation *activation, const struct expr *x)
+static expr_ref activate(struct definer *definer, const struct activation *activation, expr_ref x)
 {
-	const struct expr *alpha = number(definer, x, activation->alpha), *beta = number(definer, x, activation->beta);
-	const struct expr *zero = number(definer, x, 0), *one = number(definer, x, 1);
+	expr_ref alpha = number(definer, x, activation->alpha), beta = number(definer, x, activation->beta);
+	expr_ref zero = number(definer, x, 0), one = number(definer, x, 1);
 	switch (activation->kind) {
 	case ACT_RELU: return expr1(definer, SCALAR_relu, x);
 	case ACT_TANH: return expr1(definer, SCALAR_tanh, x);
@@ -80,7 +76,7 @@ static const struct expr *activate(struct definer *definer, const struct activat
 	case ACT_ELU: return if_less(definer, x, 0, MUL(alpha, SUB(expr1(definer, SCALAR_exp, x), one)), x);
 	case ACT_SOFTSIGN: return DIV(x, ADD(one, ABS(x)));
 	default: { /* softplus: max(x, 0) + log(1 + e^-|x|), which cannot overflow */
-		const struct expr *small = expr1(definer, SCALAR_exp_below, expr1(definer, SCALAR_neg, ABS(x)));
+		expr_ref small = expr1(definer, SCALAR_exp_below, expr1(definer, SCALAR_neg, ABS(x)));
 		return ADD(expr1(definer, SCALAR_relu, x), expr1(definer, SCALAR_log, ADD(one, small)));
 	}
 	}
@@ -217,9 +213,9 @@ void infer_lengths(struct node *node)
 void define_lengths(struct definer *definer)
 {
 	int64_t extents[1];
-	const struct index *at[1];
+	index_ref at[1];
 	struct definition *lengths = IN(1);
-	const struct expr *steps = ELEMENT(0, 0);
+	expr_ref steps = ELEMENT(0, 0);
 	definer_shape(definer, 0, extents, at);
 	if (lengths)
 		steps = I_MIN(steps, CAST(DTYPE_I64, LOAD(lengths, at)));
@@ -236,7 +232,7 @@ struct unrolling {
 	struct definition *c[2];    /* [direction]: the cell after the last step */
 	struct definition *rest[2]; /* [direction]: the hidden states after the second step and on, [step - 1, b, h];
 	                               NULL: the steps are unrolled */
-	const struct expr *round;   /* inside a loop: the number of the step; else NULL */
+	expr_ref round;             /* inside a loop: the number of the step; else NULL */
 	struct definition *there;   /* no sequence has more steps than it says; NULL: all there are */
 	struct definition *
 	        *groups[2]; /* [direction][n]: the hidden states after many steps, side by side; NULL: not made */
@@ -250,45 +246,44 @@ static const char *name_at(struct unrolling *u, const char *part, int direction,
 }
 
 /* The length of sequence b, as int64. */
-static const struct expr *length_of(struct unrolling *u, const struct index *b)
+static expr_ref length_of(struct unrolling *u, index_ref b)
 {
 	struct definer *definer = u->definer;
 	return CAST(DTYPE_I64, LOAD(u->lengths, &b));
 }
 
 /* The time that step s of a reversed sequence reads: its length - 1 - s; any time where the sequence has ended. */
-static const struct index *reversed(struct unrolling *u, const struct index *s, const struct index *b)
+static index_ref reversed(struct unrolling *u, index_ref s, index_ref b)
 {
 	struct definer *definer = u->definer;
 	if (!u->lengths)
 		return PLUS(SCALE(s, -1), u->steps - 1);
-	const struct expr *time = SUB(SUB(length_of(u, b), WHOLE(DTYPE_I64, 1)), POSITION(s));
+	expr_ref time = SUB(SUB(length_of(u, b), WHOLE(DTYPE_I64, 1)), POSITION(s));
 	time = MAX(time, WHOLE(DTYPE_I64, 0));
 	time = MIN(time, WHOLE(DTYPE_I64, u->steps - 1));
 	return VALUE(time, 0, u->steps - 1);
 }
 
 /* s < length of b ? yes : no */
-static const struct expr *while_running(struct unrolling *u, const struct index *s, const struct index *b,
-        const struct expr *yes, const struct expr *no)
+static expr_ref while_running(struct unrolling *u, index_ref s, index_ref b, expr_ref yes, expr_ref no)
 {
 	struct definer *definer = u->definer;
 	if (!u->lengths)
 		return yes;
-	const struct expr *runs = LESS(u->round ? u->round : POSITION(s), length_of(u, b));
+	expr_ref runs = LESS(u->round ? u->round : POSITION(s), length_of(u, b));
 	return WHERE(CAST(yes->type, runs), yes, no);
 }
 
 /* The two biases of each gate, summed: a constant where they are. */
-static const struct expr *bias_at(struct unrolling *u, int direction, const struct index *gate)
+static expr_ref bias_at(struct unrolling *u, int direction, index_ref gate)
 {
 	struct definer *definer = u->definer;
 	int64_t extent = u->lstm.kind->gates * u->lstm.hidden;
-	const struct index *g = VAR(0, extent), *dir = CONSTANT(direction);
+	index_ref g = VAR(0, extent), dir = CONSTANT(direction);
 	if (!u->b)
 		return NULL;
-	const struct expr *own = LOAD(u->b, AT(dir, g));
-	const struct expr *sum = ADD(own, LOAD(u->b, AT(dir, PLUS(g, extent))));
+	expr_ref own = LOAD(u->b, AT(dir, g));
+	expr_ref sum = ADD(own, LOAD(u->b, AT(dir, PLUS(g, extent))));
 	const struct range summed = { g, 0, GRU_HIDDEN * u->lstm.hidden };
 	if (u->lstm.late_reset) /* the hidden gate's second one is the reset gate's to take */
 		sum = SELECT(&summed, 1, sum, own);
@@ -300,11 +295,11 @@ static struct definition *input_part(struct unrolling *u, int direction, int64_t
 {
 	struct definer *definer = u->definer;
 	int64_t extents[3] = { steps, u->batch, u->lstm.kind->gates * u->lstm.hidden };
-	const struct index *s = PLUS(VAR(0, extents[0]), first), *b = VAR(1, extents[1]), *g = VAR(2, extents[2]);
-	const struct index *k = VAR(3, u->inputs), *dir = CONSTANT(direction);
-	const struct index *time = u->lstm.reverse[direction] ? reversed(u, s, b) : s;
-	const struct expr *x = LOAD(u->x, u->lstm.batch_first ? AT(b, time, k) : AT(time, b, k));
-	const struct expr *w = LOAD(u->w, AT(dir, g, k)), *start = bias_at(u, direction, g);
+	index_ref s = PLUS(VAR(0, extents[0]), first), b = VAR(1, extents[1]), g = VAR(2, extents[2]);
+	index_ref k = VAR(3, u->inputs), dir = CONSTANT(direction);
+	index_ref time = u->lstm.reverse[direction] ? reversed(u, s, b) : s;
+	expr_ref x = LOAD(u->x, u->lstm.batch_first ? AT(b, time, k) : AT(time, b, k));
+	expr_ref w = LOAD(u->w, AT(dir, g, k)), start = bias_at(u, direction, g);
 	struct definition *there = u->there && first ? definer_map(definer, name_at(u, "steps", direction, -1), 0, NULL,
 	                                   I_SUB(LOAD(u->there, NULL), I(first)))
 	                                             : u->there;
@@ -322,11 +317,10 @@ struct state {
 	int direction;
 };
 
-static const struct expr *state_at(
-        struct unrolling *u, const struct state *state, const struct index *b, const struct index *h)
+static expr_ref state_at(struct unrolling *u, const struct state *state, index_ref b, index_ref h)
 {
 	struct definer *definer = u->definer;
-	const struct index *dir = CONSTANT(state->direction);
+	index_ref dir = CONSTANT(state->direction);
 	if (!state->of)
 		return NULL;
 	if (!state->initial)
@@ -335,7 +329,7 @@ static const struct expr *state_at(
 }
 
 /* Of the gates; the cell's own activation h is not clipped, as onnxruntime has it. */
-static const struct expr *clipped(struct unrolling *u, const struct expr *x)
+static expr_ref clipped(struct unrolling *u, expr_ref x)
 {
 	struct definer *definer = u->definer;
 	if (u->lstm.clip <= 0)
@@ -349,46 +343,45 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 {
 	struct definer *definer = u->definer;
 	int64_t size = u->lstm.hidden, extents[2] = { u->batch, GATES * size };
-	const struct index *b = VAR(0, u->batch), *g = VAR(1, extents[1]), *k = VAR(2, size);
-	const struct index *dir = CONSTANT(direction), *now = CONSTANT(s);
-	const struct expr *from_input = LOAD(input, AT(now, b, g));
+	index_ref b = VAR(0, u->batch), g = VAR(1, extents[1]), k = VAR(2, size);
+	index_ref dir = CONSTANT(direction), now = CONSTANT(s);
+	expr_ref from_input = LOAD(input, AT(now, b, g));
 	struct definition *gates = input;
 	if (hidden->of) {
-		const struct expr *r = LOAD(u->r, AT(dir, g, k));
+		expr_ref r = LOAD(u->r, AT(dir, g, k));
 		gates = definer_reduction(definer, name_at(u, "gates", direction, s), 2, extents, REDUCE_SUM, 1, &size,
 		        from_input, MUL(state_at(u, hidden, b, k), r));
 		mark_batch(gates, 1);
 	}
 	extents[1] = size;
-	const struct index *h = VAR(1, size);
-	const struct expr *gate[GATES], *before = state_at(u, cell, b, h);
+	index_ref h = VAR(1, size);
+	expr_ref gate[GATES], before = state_at(u, cell, b, h);
 	FOR (i, GATES) {
-		const struct index *place = PLUS(h, i * size);
+		index_ref place = PLUS(h, i * size);
 		gate[i] = LOAD(gates, gates == input ? AT(now, b, place) : AT(b, place));
 	}
 	/* peepholes stand in the order input, output, forget */
-	const struct expr *peephole[3] = { NULL };
+	expr_ref peephole[3] = { NULL };
 	for (int i = 0; u->p && i < 3; i++)
 		peephole[i] = LOAD(u->p, AT(dir, PLUS(h, i * size)));
 	if (u->p && before) {
 		gate[GATE_INPUT] = FMA(peephole[GATE_INPUT], before, gate[GATE_INPUT]);
 		gate[GATE_FORGET] = FMA(peephole[GATE_FORGET], before, gate[GATE_FORGET]);
 	}
-	const struct expr *in = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_INPUT]));
-	const struct expr *forget = u->lstm.coupled
-	        ? SUB(number(definer, in, 1), in)
-	        : activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_FORGET]));
-	const struct expr *fresh = MUL(in, activate(definer, &u->lstm.g[direction], clipped(u, gate[GATE_CELL])));
-	const struct expr *next = before ? FMA(forget, before, fresh) : fresh;
-	const struct expr *zero = NUMBER(next->type, 0);
+	expr_ref in = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_INPUT]));
+	expr_ref forget = u->lstm.coupled ? SUB(number(definer, in, 1), in)
+	                                  : activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_FORGET]));
+	expr_ref fresh = MUL(in, activate(definer, &u->lstm.g[direction], clipped(u, gate[GATE_CELL])));
+	expr_ref next = before ? FMA(forget, before, fresh) : fresh;
+	expr_ref zero = NUMBER(next->type, 0);
 	next = while_running(u, now, b, next, before ? before : zero);
 	struct definition *new_cell = definer_map(definer, name_at(u, "cell", direction, s), 2, extents, next);
-	const struct expr *c = LOAD(new_cell, AT(b, h));
+	expr_ref c = LOAD(new_cell, AT(b, h));
 	if (u->p)
 		gate[GATE_OUTPUT] = FMA(peephole[GATE_OUTPUT], c, gate[GATE_OUTPUT]);
-	const struct expr *out = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_OUTPUT]));
-	const struct expr *y = MUL(out, activate(definer, &u->lstm.h[direction], c));
-	const struct expr *kept = state_at(u, hidden, b, h);
+	expr_ref out = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_OUTPUT]));
+	expr_ref y = MUL(out, activate(definer, &u->lstm.h[direction], c));
+	expr_ref kept = state_at(u, hidden, b, h);
 	y = while_running(u, now, b, y, kept ? kept : zero);
 	struct definition *new_hidden = definer_map(definer, name_at(u, "hidden", direction, s), 2, extents, y);
 	*hidden = (struct state){ new_hidden, false, direction };
@@ -397,39 +390,38 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 
 /* sum over k of the hidden state (or what stands for it) and rows [from, from + rows) of R, from `start` on, a
  * definition [b, rows] */
-typedef const struct expr *element(struct unrolling *, const void *of, const struct index *b, const struct index *k);
+typedef expr_ref element(struct unrolling *, const void *of, index_ref b, index_ref k);
 static struct definition *hidden_part(struct unrolling *u, const char *name, int direction, int64_t s, element *at,
-        const void *of, int64_t from, int64_t rows, const struct expr *start)
+        const void *of, int64_t from, int64_t rows, expr_ref start)
 {
 	struct definer *definer = u->definer;
 	int64_t size = u->lstm.hidden, extents[2] = { u->batch, rows };
-	const struct index *b = VAR(0, u->batch), *g = PLUS(VAR(1, rows), from), *k = VAR(2, size);
-	const struct expr *r = LOAD(u->r, AT(CONSTANT(direction), g, k));
+	index_ref b = VAR(0, u->batch), g = PLUS(VAR(1, rows), from), k = VAR(2, size);
+	expr_ref r = LOAD(u->r, AT(CONSTANT(direction), g, k));
 	struct definition *sum = definer_reduction(definer, name_at(u, name, direction, s), 2, extents, REDUCE_SUM, 1,
 	        &size, start, MUL(at(u, of, b, k), r));
 	mark_batch(sum, 1);
 	return sum;
 }
 
-static const struct expr *hidden_at(
-        struct unrolling *u, const void *state, const struct index *b, const struct index *k)
+static expr_ref hidden_at(struct unrolling *u, const void *state, index_ref b, index_ref k)
 {
 	return state_at(u, state, b, k);
 }
 
-static const struct expr *element_at(struct unrolling *u, const void *of, const struct index *b, const struct index *k)
+static expr_ref element_at(struct unrolling *u, const void *of, index_ref b, index_ref k)
 {
 	struct definer *definer = u->definer;
 	return LOAD((struct definition *)(uintptr_t)of, AT(b, k));
 }
 
 /* The new hidden state; a sequence that has ended keeps the old one. */
-static void keep_hidden(struct unrolling *u, int direction, int64_t s, struct state *hidden, const struct expr *y)
+static void keep_hidden(struct unrolling *u, int direction, int64_t s, struct state *hidden, expr_ref y)
 {
 	struct definer *definer = u->definer;
 	int64_t extents[2] = { u->batch, u->lstm.hidden };
-	const struct index *b = VAR(0, u->batch), *h = VAR(1, u->lstm.hidden);
-	const struct expr *kept = state_at(u, hidden, b, h);
+	index_ref b = VAR(0, u->batch), h = VAR(1, u->lstm.hidden);
+	expr_ref kept = state_at(u, hidden, b, h);
 	y = while_running(u, CONSTANT(s), b, y, kept ? kept : NUMBER(y->type, 0));
 	*hidden = (struct state){ definer_map(definer, name_at(u, "hidden", direction, s), 2, extents, y), false,
 		direction };
@@ -438,8 +430,8 @@ static void keep_hidden(struct unrolling *u, int direction, int64_t s, struct st
 static void step_rnn(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden)
 {
 	struct definer *definer = u->definer;
-	const struct index *b = VAR(0, u->batch), *h = VAR(1, u->lstm.hidden);
-	const struct expr *sum = LOAD(input, AT(CONSTANT(s), b, h));
+	index_ref b = VAR(0, u->batch), h = VAR(1, u->lstm.hidden);
+	expr_ref sum = LOAD(input, AT(CONSTANT(s), b, h));
 	if (hidden->of)
 		sum = element_at(
 		        u, hidden_part(u, "gates", direction, s, hidden_at, hidden, 0, u->lstm.hidden, sum), b, h);
@@ -452,15 +444,15 @@ static void step_gru(struct unrolling *u, int direction, int64_t s, struct defin
 {
 	struct definer *definer = u->definer;
 	int64_t size = u->lstm.hidden, rows = GRU_HIDDEN * size, extents[2] = { u->batch, size };
-	const struct index *now = CONSTANT(s), *dir = CONSTANT(direction), *b = VAR(0, u->batch);
-	const struct index *h = VAR(1, size), *g = VAR(1, rows);
-	const struct expr *gate[GRU_GATES], *before = state_at(u, hidden, b, h), *late = NULL;
+	index_ref now = CONSTANT(s), dir = CONSTANT(direction), b = VAR(0, u->batch);
+	index_ref h = VAR(1, size), g = VAR(1, rows);
+	expr_ref gate[GRU_GATES], before = state_at(u, hidden, b, h), late = NULL;
 	FOR (i, GRU_GATES)
 		gate[i] = LOAD(input, AT(now, b, PLUS(h, i * size)));
 	if (u->lstm.late_reset && u->b)
 		late = LOAD(u->b, AT(dir, PLUS(h, (GRU_GATES + GRU_HIDDEN) * size)));
 	if (before) {
-		const struct expr *start = LOAD(input, AT(now, b, g));
+		expr_ref start = LOAD(input, AT(now, b, g));
 		struct definition *gates = hidden_part(u, "gates", direction, s, hidden_at, hidden, 0, rows, start);
 		FOR (i, GRU_HIDDEN)
 			gate[i] = element_at(u, gates, b, PLUS(h, i * size));
@@ -469,8 +461,8 @@ static void step_gru(struct unrolling *u, int direction, int64_t s, struct defin
 			        hidden_part(u, "late", direction, s, hidden_at, hidden, GRU_HIDDEN * size, size, late),
 			        b, h);
 	}
-	const struct expr *update = activate(definer, &u->lstm.f[direction], clipped(u, gate[GRU_UPDATE]));
-	const struct expr *reset = activate(definer, &u->lstm.f[direction], clipped(u, gate[GRU_RESET]));
+	expr_ref update = activate(definer, &u->lstm.f[direction], clipped(u, gate[GRU_UPDATE]));
+	expr_ref reset = activate(definer, &u->lstm.f[direction], clipped(u, gate[GRU_RESET]));
 	if (late)
 		gate[GRU_HIDDEN] = FMA(reset, late, gate[GRU_HIDDEN]);
 	else if (before && !u->lstm.late_reset) {
@@ -481,15 +473,15 @@ static void step_gru(struct unrolling *u, int direction, int64_t s, struct defin
 		                u, "fresh", direction, s, element_at, left, GRU_HIDDEN * size, size, gate[GRU_HIDDEN]),
 		        b, h);
 	}
-	const struct expr *fresh = activate(definer, &u->lstm.g[direction], clipped(u, gate[GRU_HIDDEN]));
-	const struct expr *y = MUL(SUB(number(definer, update, 1), update), fresh);
+	expr_ref fresh = activate(definer, &u->lstm.g[direction], clipped(u, gate[GRU_HIDDEN]));
+	expr_ref y = MUL(SUB(number(definer, update, 1), update), fresh);
 	keep_hidden(u, direction, s, hidden, before ? FMA(update, before, y) : y);
 }
 
 /* Step `at` of [from, to): a balanced tree of selects.  h[i] holds `each` steps from i * each on, [step, b, h]; where
  * each is 1, [b, h]. */
-static const struct expr *choose_step(struct unrolling *u, struct definition **h, int64_t each, const struct index *at,
-        int64_t from, int64_t to, const struct index *const *place)
+static expr_ref choose_step(struct unrolling *u, struct definition **h, int64_t each, index_ref at, int64_t from,
+        int64_t to, const index_ref *place)
 {
 	struct definer *definer = u->definer;
 	int64_t count = (to - from + each - 1) / each, middle = from + count / 2 * each;
@@ -504,14 +496,13 @@ static const struct expr *choose_step(struct unrolling *u, struct definition **h
 
 /* Many steps are gathered in groups first, so that nothing reads more tensors than a function should have parameters.
  */
-static const struct expr *choose_of_all(
-        struct unrolling *u, int direction, const struct index *at, const struct index *const *place)
+static expr_ref choose_of_all(struct unrolling *u, int direction, index_ref at, const index_ref *place)
 {
 	struct definer *definer = u->definer;
 	struct definition **h = u->h[direction];
 	if (u->rest[direction]) {
 		struct range first = { at, 0, 1 };
-		const struct expr *others = LOAD(u->rest[direction], AT(PLUS(at, -1), place[0], place[1]));
+		expr_ref others = LOAD(u->rest[direction], AT(PLUS(at, -1), place[0], place[1]));
 		return SELECT(&first, 1, LOAD(h[0], place), others);
 	}
 	int64_t groups = ceil_div(u->steps, STEPS_TOGETHER);
@@ -523,7 +514,7 @@ static const struct expr *choose_of_all(
 			int64_t from = g * STEPS_TOGETHER, left = u->steps - from;
 			int64_t extents[3] = { left < STEPS_TOGETHER ? left : STEPS_TOGETHER, u->batch,
 				u->lstm.hidden };
-			const struct index *own[3];
+			index_ref own[3];
 			VARS(own, 3, extents);
 			u->groups[direction][g] = definer_map(definer, name_at(u, "states", direction, from), 3,
 			        extents, choose_step(u, h + from, 1, own[0], 0, extents[0], own + 1));
@@ -532,28 +523,26 @@ static const struct expr *choose_of_all(
 	return choose_step(u, u->groups[direction], STEPS_TOGETHER, at, 0, u->steps, place);
 }
 
-static const struct expr *output_at(
-        struct unrolling *u, int direction, const struct index *t, const struct index *b, const struct index *h)
+static expr_ref output_at(struct unrolling *u, int direction, index_ref t, index_ref b, index_ref h)
 {
 	struct definer *definer = u->definer;
-	const struct index *place[3] = { b, h };
+	index_ref place[3] = { b, h };
 	if (!u->lstm.reverse[direction] || !u->lengths) {
-		const struct index *s = u->lstm.reverse[direction] ? reversed(u, t, b) : t;
-		const struct expr *y = choose_of_all(u, direction, s, place);
+		index_ref s = u->lstm.reverse[direction] ? reversed(u, t, b) : t;
+		expr_ref y = choose_of_all(u, direction, s, place);
 		return while_running(u, t, b, y, NUMBER(y->type, 0));
 	}
 	/* the step is data: all steps into one tensor, read at the step's number */
 	int64_t extents[3] = { u->steps, u->batch, u->lstm.hidden };
-	const struct index *own[3];
+	index_ref own[3];
 	VARS(own, 3, extents);
 	struct definition *all = definer_map(
 	        definer, name_at(u, "all", direction, -1), 3, extents, choose_of_all(u, direction, own[0], own + 1));
-	const struct expr *y = LOAD(all, AT(reversed(u, t, b), b, h));
+	expr_ref y = LOAD(all, AT(reversed(u, t, b), b, h));
 	return while_running(u, t, b, y, NUMBER(y->type, 0));
 }
 
-static const struct expr *of_direction(
-        struct unrolling *u, const struct index *dir, const struct expr *first, const struct expr *second)
+static expr_ref of_direction(struct unrolling *u, index_ref dir, expr_ref first, expr_ref second)
 {
 	struct definer *definer = u->definer;
 	struct range is_first = { dir, 0, 1 };
@@ -563,21 +552,21 @@ static const struct expr *of_direction(
 static void outputs(struct unrolling *u)
 {
 	struct definer *definer = u->definer;
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	bool first = u->lstm.batch_first;
 	if (node_has_out(definer->node, 0)) {
 		definer_shape(definer, 0, extents, at);
-		const struct index *t = at[first ? 1 : 0], *b = at[first ? 0 : 2], *dir = at[first ? 2 : 1];
-		const struct expr *back = u->lstm.directions == 2 ? output_at(u, 1, t, b, at[3]) : NULL;
+		index_ref t = at[first ? 1 : 0], b = at[first ? 0 : 2], dir = at[first ? 2 : 1];
+		expr_ref back = u->lstm.directions == 2 ? output_at(u, 1, t, b, at[3]) : NULL;
 		OUT(0, of_direction(u, dir, output_at(u, 0, t, b, at[3]), back));
 	}
 	for (int i = 1; i < 3; i++) {
 		if (!node_has_out(definer->node, i))
 			continue;
 		definer_shape(definer, i, extents, at);
-		const struct index *place[2] = { at[first ? 0 : 1], at[2] };
-		const struct expr *each[2] = { NULL };
+		index_ref place[2] = { at[first ? 0 : 1], at[2] };
+		expr_ref each[2] = { NULL };
 		FOR (d, u->lstm.directions)
 			each[d] = LOAD(i == 1 ? u->h[d][u->steps - 1] : u->c[d], place);
 		OUT(i, of_direction(u, at[first ? 1 : 0], each[0], each[1]));
@@ -595,7 +584,7 @@ static void take_step(struct unrolling *u, int direction, int64_t s, struct defi
 
 /* Whether a step comes: no sequence goes on behind the last that is there. */
 static struct definition *comes(
-        struct unrolling *u, struct program *program, int direction, const struct expr *step, struct definition *there)
+        struct unrolling *u, struct program *program, int direction, expr_ref step, struct definition *there)
 {
 	struct definer *definer = u->definer;
 	return define_map(
@@ -634,7 +623,7 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 	body.b = rounds_in(&l, u->lstm.late_reset ? u->b : NULL, REPEAT_STEADY);
 	body.p = rounds_in(&l, u->p, REPEAT_STEADY);
 	body.lengths = rounds_in(&l, u->lengths, REPEAT_STEADY);
-	const struct index *own[2] = { VAR(1, slice->extents[0]), VAR(2, slice->extents[1]) };
+	index_ref own[2] = { VAR(1, slice->extents[0]), VAR(2, slice->extents[1]) };
 	struct definition *input = definer_map(&l.inside, name_at(&body, "now", direction, -1), 3,
 	        (int64_t[3]){ 1, slice->extents[0], slice->extents[1] }, LOAD(slice, own));
 	struct state next = { h, false, direction }, next_cell = { c, false, direction };
@@ -642,7 +631,7 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 	rounds_out(&l, next.of, h);
 	if (c)
 		rounds_out(&l, next_cell.of, c);
-	const struct expr *next_step = count ? ADD(body.round, WHOLE(DTYPE_I64, 1)) : NULL;
+	expr_ref next_step = count ? ADD(body.round, WHOLE(DTYPE_I64, 1)) : NULL;
 	if (count)
 		rounds_out(&l, define_map(l.repeat->body, "count", 0, NULL, next_step), count);
 	if (going)

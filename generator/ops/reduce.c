@@ -123,11 +123,11 @@ struct reducing {
 	struct definition *x;
 	int rank, count;
 	int64_t extents[MAX_RANK], terms[MAX_RANK];
-	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
+	index_ref at[MAX_RANK], x_at[MAX_RANK];
 };
 
 /* What changes no result: what an empty reduction is. */
-static const struct expr *neutral(struct arena *arena, enum dtype type, enum reduce reduce)
+static expr_ref neutral(struct arena *arena, enum dtype type, enum reduce reduce)
 {
 	bool is_signed = dtypes[type].class == CLASS_INT, least = reduce == REDUCE_MAX;
 	int64_t most = type == DTYPE_BOOL ? 1 : (int64_t)(UINT64_MAX >> (64 - dtypes[type].bits + is_signed));
@@ -140,7 +140,7 @@ static const struct expr *neutral(struct arena *arena, enum dtype type, enum red
 
 /* What integers without any element have as their largest or least: the other end of their type.  NULL: as
  * definer_reduction has it. */
-static const struct expr *of_nothing(struct definer *definer, const struct reducing *r, enum reduce reduce)
+static expr_ref of_nothing(struct definer *definer, const struct reducing *r, enum reduce reduce)
 {
 	bool nothing = false;
 	FOR (i, r->count)
@@ -150,27 +150,27 @@ static const struct expr *of_nothing(struct definer *definer, const struct reduc
 	        : neutral(definer->arena, r->x->type, reduce);
 }
 
-static struct definition *reduce(struct definer *definer, const struct reducing *r, const char *name,
-        enum reduce reduce, const struct expr *term)
+static struct definition *reduce(
+        struct definer *definer, const struct reducing *r, const char *name, enum reduce reduce, expr_ref term)
 {
 	return definer_reduction(
 	        definer, name, r->rank, r->extents, reduce, r->count, r->terms, of_nothing(definer, r, reduce), term);
 }
 
 /* The largest of each row, or 0 where that is infinite: what is taken off before exp. */
-static const struct expr *taken_off(struct definer *definer, const struct reducing *r)
+static expr_ref taken_off(struct definer *definer, const struct reducing *r)
 {
-	const struct expr *load = LOAD(r->x, r->x_at);
+	expr_ref load = LOAD(r->x, r->x_at);
 	struct definition *largest =
 	        r->count ? reduce(definer, r, definer_name(definer, "max"), REDUCE_MAX, load) : NULL;
-	const struct expr *m = largest ? LOAD(largest, r->at) : load;
+	expr_ref m = largest ? LOAD(largest, r->at) : load;
 	return WHERE(LESS(ABS(m), NUMBER(m->type, INFINITY)), m, NUMBER(m->type, 0));
 }
 
 /* The output without these axes: a definition, or a body over its variables. */
 struct result {
 	struct definition *of;
-	const struct expr *body;
+	expr_ref body;
 };
 
 static struct result without(struct definer *definer, const bool *reduced, const char *name)
@@ -180,7 +180,7 @@ static struct result without(struct definer *definer, const bool *reduced, const
 	struct reducing r = { .x = IN(0) };
 	bool keep = node_int(definer->node, "keepdims", 1) != 0, exponentials = reduction->before == SCALAR_exp;
 	const struct dim *dims = definer->node->in[0]->dims;
-	const struct expr *actual = NULL; /* how many terms are there, where a count says so */
+	expr_ref actual = NULL; /* how many terms are there, where a count says so */
 	double count = 1;
 	int64_t bound = 1;
 	int out = 0;
@@ -208,7 +208,7 @@ static struct result without(struct definer *definer, const bool *reduced, const
 	FOR (d, r.x->rank)
 		r.x = definer_there(definer, r.x, reduced[d] ? dims[d].count : NULL, d,
 		        neutral(arena, r.x->type, exponentials ? REDUCE_MAX : reduction->reduce));
-	const struct expr *x = LOAD(r.x, r.x_at), *off = exponentials ? taken_off(definer, &r) : NULL, *y;
+	expr_ref x = LOAD(r.x, r.x_at), off = exponentials ? taken_off(definer, &r) : NULL, y;
 	x = off                                   ? expr1(definer, SCALAR_exp, SUB(x, off))
 	        : reduction->before == SCALAR_pow ? lp_raised(definer, x, p)
 	        : reduction->before == SCALAR_mul ? MUL(x, x)
@@ -270,12 +270,12 @@ static uint32_t what_counts(const struct sets *s, uint32_t set)
 }
 
 /* The axes name this set. */
-static const struct expr *is_set(struct definer *definer, const struct sets *s, uint32_t set)
+static expr_ref is_set(struct definer *definer, const struct sets *s, uint32_t set)
 {
-	const struct expr *all = I(1);
+	expr_ref all = I(1);
 	int rank = s->x->rank;
 	FOR (d, rank) {
-		const struct expr *named = I(0);
+		expr_ref named = I(0);
 		FOR (i, definer_elements(definer, 1))
 			FOR (from, 2)
 				named = I_OR(named, I_IS(ELEMENT(1, i), d - from * rank));
@@ -288,8 +288,8 @@ static const struct expr *is_set(struct definer *definer, const struct sets *s, 
 static void reduce_at_run_time(struct definer *definer)
 {
 	struct sets s = { .x = IN(0), .keep = attribute_int(definer->node, "keepdims") != 0 };
-	const struct index *at[MAX_RANK];
-	const struct expr *right = I(0), *value = NULL;
+	index_ref at[MAX_RANK];
+	expr_ref right = I(0), value = NULL;
 	bool reduced[MAX_RANK];
 	int results = 0;
 	int64_t count = definer_elements(definer, 1), rank = s.x->rank;
@@ -304,7 +304,7 @@ static void reduce_at_run_time(struct definer *definer)
 		        definer_shape_text(definer, s.rank, s.extents));
 	for (int i = 0; i < s.count && s.count <= SETS_MOST; i++) {
 		bool known = false;
-		const struct expr *these = I(0), *one;
+		expr_ref these = I(0), one;
 		FOR (k, i)
 			known |= what_counts(&s, s.at[k]) == what_counts(&s, s.at[i]);
 		for (int k = i; k < s.count && !known; k++)
@@ -393,18 +393,18 @@ void define_arg_extreme(struct definer *definer)
 		out += d != axis || keep;
 	}
 	enum dtype type = n <= INT32_MAX ? DTYPE_I32 : DTYPE_I64; /* a vector has twice as many of these */
-	const struct expr *x = LOAD(r.x, r.x_at), *place = CAST(type, POSITION(VAR(r.rank, n)));
+	expr_ref x = LOAD(r.x, r.x_at), place = CAST(type, POSITION(VAR(r.rank, n)));
 	struct definition *most = reduce(definer, &r, definer_name(definer, "extreme"), extreme, x);
-	const struct expr *here = CAST(type, EQUAL(x, LOAD(most, r.at)));
-	const struct expr *otherwise = WHOLE(type, last ? 0 : n - 1);
+	expr_ref here = CAST(type, EQUAL(x, LOAD(most, r.at)));
+	expr_ref otherwise = WHOLE(type, last ? 0 : n - 1);
 	if (count) {
-		const struct expr *size = definer_size(definer, count);
+		expr_ref size = definer_size(definer, count);
 		definer_require_within(
 		        definer, EXIT_INVALID, 0, NULL, size, 1, n, "dimension %d has no element", (int)axis);
 		here = MUL(here, LOAD(definer_mask(definer, count, n, type), &r.x_at[axis]));
 		otherwise = last ? otherwise : CAST(type, SUB(size, I(1)));
 	}
-	const struct expr *term = WHERE(here, place, otherwise);
+	expr_ref term = WHERE(here, place, otherwise);
 	struct definition *found =
 	        REDUCTION("place", r.rank, r.extents, last ? REDUCE_MAX : REDUCE_MIN, 1, r.terms, NULL, term);
 	OUT(0, CAST(DTYPE_I64, LOAD(found, r.at)));

@@ -478,7 +478,7 @@ struct definition *rounds_in(struct looping *l, struct definition *operand, enum
 void rounds_out(struct looping *l, struct definition *of, const struct definition *carries)
 {
 	struct program *body = l->repeat->body;
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int pair = -1;
 	index_vars(l->outer->arena, at, of->rank, of->extents);
 	if (of->port.is_output)

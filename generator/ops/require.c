@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include "ops/words.h"
 
-const struct expr *definer_element(struct definer *definer, int i, int64_t at)
+expr_ref definer_element(struct definer *definer, int i, int64_t at)
 {
 	struct definition *operand = IN(i);
-	const struct index *own[MAX_RANK];
+	index_ref own[MAX_RANK];
 	UNFLATTEN(CONSTANT(at), operand->rank, operand->extents, own);
-	const struct expr *element = expr_fold(definer->program, LOAD(operand, own));
+	expr_ref element = expr_fold(definer->program, LOAD(operand, own));
 	return dtypes[element->type].class == CLASS_FLOAT ? element
 	                                                  : expr_fold(definer->program, CAST(DTYPE_I64, element));
 }
@@ -20,14 +20,14 @@ int64_t definer_elements(struct definer *definer, int i)
 	return operand ? definition_elements(operand) : 0;
 }
 
-bool definer_number(struct definer *definer, const struct expr *expr, int64_t *number)
+bool definer_number(struct definer *definer, expr_ref expr, int64_t *number)
 {
 	expr = expr_fold(definer->program, expr);
 	*number = expr->integer;
 	return expr->kind == EXPR_NUMBER;
 }
 
-const struct index *definer_index(struct definer *definer, const struct expr *value, int64_t low, int64_t high)
+index_ref definer_index(struct definer *definer, expr_ref value, int64_t low, int64_t high)
 {
 	int64_t number;
 	if (low >= high)
@@ -47,8 +47,8 @@ const char *definer_shape_text(struct definer *definer, int rank, const int64_t 
 	return FORMAT("%s]", text);
 }
 
-static void require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents,
-        const struct expr *holds, const char *format, va_list args)
+static void require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents, expr_ref holds,
+        const char *format, va_list args)
 {
 	char text[400];
 	int64_t number;
@@ -60,7 +60,7 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 	vsnprintf(text + who, sizeof text - (size_t)who, format, args);
 	holds = CAST(DTYPE_BOOL, holds);
 	bool known = definer_number(definer, holds, &number);
-	const struct expr *skipped = known && number ? NULL : definer_skipped(definer);
+	expr_ref skipped = known && number ? NULL : definer_skipped(definer);
 	if (skipped && !(definer_number(definer, skipped, &number) && !number)) {
 		known = false;
 		holds = expr2(definer, SCALAR_or, holds, skipped);
@@ -76,8 +76,8 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 	        definer->node;
 }
 
-void definer_require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents,
-        const struct expr *holds, const char *format, ...)
+void definer_require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents, expr_ref holds,
+        const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -86,7 +86,7 @@ void definer_require(struct definer *definer, enum exit_code code, int rank, con
 }
 
 void definer_require_within(struct definer *definer, enum exit_code code, int rank, const int64_t *extents,
-        const struct expr *value, int64_t low, int64_t high, const char *format, ...)
+        expr_ref value, int64_t low, int64_t high, const char *format, ...)
 {
 	int64_t least, most;
 	va_list args;
@@ -102,7 +102,7 @@ void definer_require_within(struct definer *definer, enum exit_code code, int ra
 void definer_require_inside(struct definer *definer, int i, int64_t column, int64_t extent)
 {
 	struct definition *indices = IN(i);
-	const struct index *own[MAX_RANK];
+	index_ref own[MAX_RANK];
 	int rank = indices->rank - (column >= 0);
 	VARS(own, rank, indices->extents);
 	if (column >= 0)

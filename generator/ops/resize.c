@@ -30,10 +30,10 @@ struct resize {
 	double a;                                               /* of cubic weights */
 	double scale[MAX_RANK], begin[MAX_RANK], end[MAX_RANK]; /* begin, end: the region, 0 to 1 is all */
 	int64_t out[MAX_RANK];                                  /* -1: not known */
-	const struct expr *have[MAX_RANK], *made[MAX_RANK]; /* how many elements the data and the result have of an axis
+	expr_ref have[MAX_RANK], made[MAX_RANK]; /* how many elements the data and the result have of an axis
 	                                                       that is counted, doubles; else NULL */
-	const struct expr *scale_at[MAX_RANK], *begin_at[MAX_RANK],
-	        *end_at[MAX_RANK]; /* of an axis where one comes at run time, doubles; else NULL */
+	expr_ref scale_at[MAX_RANK], begin_at[MAX_RANK],
+	        end_at[MAX_RANK]; /* of an axis where one comes at run time, doubles; else NULL */
 };
 
 static int choice(const struct node *node, const char *name, const char *words)
@@ -236,7 +236,7 @@ void infer_size_scaled(struct node *node) { infer_as_size(node, 1, 1); }
 
 void define_size_scaled(struct definer *definer)
 {
-	const struct expr *number = CAST(DTYPE_F32, ELEMENT(0, 0));
+	expr_ref number = CAST(DTYPE_F32, ELEMENT(0, 0));
 	number = FLOOR(MUL(number, NUMBER(DTYPE_F32, (double)attribute_float(definer->node, "scale"))));
 	OUT(0, CAST(DTYPE_I64, number));
 }
@@ -396,8 +396,8 @@ static struct definition *constant_of(
 }
 
 /* The place of `at` where the table has one tap: i/k or i*k where it is that, so that the address stays affine. */
-static const struct index *nearest_place(struct definer *definer, const struct resize *r, int d, int64_t n,
-        const struct index *at, const struct table *table)
+static index_ref nearest_place(
+        struct definer *definer, const struct resize *r, int d, int64_t n, index_ref at, const struct table *table)
 {
 	int64_t out = r->out[d], up = n && out % n == 0 ? out / n : 0, down = out && n % out == 0 ? n / out : 0;
 	bool is_up = up > 0, is_down = down > 0;
@@ -409,15 +409,15 @@ static const struct index *nearest_place(struct definer *definer, const struct r
 		return QUOTIENT(at, up);
 	if (is_down)
 		return SCALE(at, down);
-	const struct index *entry[2] = { CONSTANT(0), at };
-	const struct expr *place = LOAD(constant_of(definer, "places", d, DTYPE_I32, out, table), entry);
+	index_ref entry[2] = { CONSTANT(0), at };
+	expr_ref place = LOAD(constant_of(definer, "places", d, DTYPE_I32, out, table), entry);
 	return VALUE(CAST(DTYPE_I64, place), 0, n - 1);
 }
 
-static const struct expr *tap(struct definer *definer, struct definition *x, struct definition *places,
-        const struct index *const *at, int d, const struct index *t)
+static expr_ref tap(struct definer *definer, struct definition *x, struct definition *places, const index_ref *at,
+        int d, index_ref t)
 {
-	const struct index *own[MAX_RANK], *entry[2] = { t, at[d] };
+	index_ref own[MAX_RANK], entry[2] = { t, at[d] };
 	memcpy(own, at, (size_t)x->rank * sizeof *own);
 	own[d] = VALUE(CAST(DTYPE_I64, LOAD(places, entry)), 0, x->extents[d] - 1);
 	return LOAD(x, own);
@@ -427,16 +427,16 @@ static struct definition *along(
         struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
 {
 	struct table table = table_of(definer->node, r, d);
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	const struct expr *y = NULL;
+	expr_ref y = NULL;
 	const char *name = definer_name(definer, FORMAT("resized_%d", d));
 	FOR (k, x->rank) {
 		extents[k] = k == d ? r->out[d] : x->extents[k];
 		at[k] = VAR(k, extents[k]);
 	}
 	if (r->mode == NEAREST) {
-		const struct index *own[MAX_RANK];
+		index_ref own[MAX_RANK];
 		memcpy(own, at, (size_t)x->rank * sizeof *own);
 		own[d] = nearest_place(definer, r, d, x->extents[d], at[d], &table);
 		y = LOAD(x, own);
@@ -444,15 +444,14 @@ static struct definition *along(
 		struct definition *places = constant_of(definer, "places", d, DTYPE_I32, r->out[d], &table);
 		struct definition *weights = constant_of(definer, "weights", d, x->type, r->out[d], &table);
 		if (table.taps > TAPS_UNROLLED) {
-			const struct index *t = VAR(x->rank, table.taps), *entry[2] = { t, at[d] };
+			index_ref t = VAR(x->rank, table.taps), entry[2] = { t, at[d] };
 			struct definition *sum = REDUCTION("taps", x->rank, extents, REDUCE_SUM, 1, &table.taps, NULL,
 			        MUL(tap(definer, x, places, at, d, t), LOAD(weights, entry)));
 			y = LOAD(sum, at);
 		}
 		for (int64_t t = 0; table.taps <= TAPS_UNROLLED && t < table.taps; t++) {
-			const struct index *entry[2] = { CONSTANT(t), at[d] };
-			const struct expr *weight = LOAD(weights, entry),
-			                  *value = tap(definer, x, places, at, d, entry[0]);
+			index_ref entry[2] = { CONSTANT(t), at[d] };
+			expr_ref weight = LOAD(weights, entry), value = tap(definer, x, places, at, d, entry[0]);
 			y = y ? FMA(value, weight, y) : MUL(value, weight);
 		}
 	}
@@ -466,12 +465,12 @@ enum { TAPS_MOST = 63 }; /* of a scale that is not constant: more would add in l
 #define REAL(number) NUMBER(DTYPE_F64, number)
 
 /* Of a counted axis, as many as there are; of none, nobody looks at what is taken. */
-static const struct expr *have_of(struct definer *definer, const struct resize *r, int d, int64_t n)
+static expr_ref have_of(struct definer *definer, const struct resize *r, int d, int64_t n)
 {
 	return r->have[d] ? r->have[d] : REAL((double)n);
 }
 
-static const struct expr *last_of(struct definer *definer, const struct resize *r, int d, int64_t n)
+static expr_ref last_of(struct definer *definer, const struct resize *r, int d, int64_t n)
 {
 	return r->have[d] ? SUB(r->have[d], REAL(1)) : REAL((double)(n - 1));
 }
@@ -484,7 +483,7 @@ static void tell_counted(struct definer *definer, struct resize *r)
 		if (!x->dims[d].count
 		        || (!is_there(definer->node, 3) && r->scale[d] == 1 && r->begin[d] == 0 && r->end[d] == 1))
 			continue;
-		const struct expr *have =
+		expr_ref have =
 		        integer_kept(definer, "have", integer_cut(definer, DIM(&x->dims[d]), 1, x->dims[d].extent));
 		r->have[d] = CAST(DTYPE_F64, have);
 		r->made[d] = CAST(DTYPE_F64, DIM(&y->dims[d]));
@@ -518,7 +517,7 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 			        (long long)y->dims[d].extent);
 		if (x->dims[d].extent == y->dims[d].extent && x->dims[d].count == y->dims[d].count)
 			continue;
-		const struct expr *have =
+		expr_ref have =
 		        integer_kept(definer, "have", integer_cut(definer, DIM(&x->dims[d]), 1, x->dims[d].extent));
 		r->have[d] = CAST(DTYPE_F64, have);
 		r->made[d] = CAST(DTYPE_F64, DIM(&y->dims[d]));
@@ -530,14 +529,12 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 }
 
 /* `coordinate` above, by value. */
-static const struct expr *runtime_coordinate(
-        struct definer *definer, const struct resize *r, int d, int64_t n, const struct expr *at)
+static expr_ref runtime_coordinate(struct definer *definer, const struct resize *r, int d, int64_t n, expr_ref at)
 {
-	const struct expr *scale = r->scale_at[d], *begin = r->begin_at[d], *span = SUB(r->end_at[d], begin);
-	const struct expr *length = MUL(scale, have_of(definer, r, d, n)), *last = last_of(definer, r, d, n),
-	                  *half = REAL(0.5);
-	const struct expr *before = SUB(length, REAL(1)), *is_one = EQUAL(length, REAL(1));
-	const struct expr *middle = DIV(ADD(at, half), scale);
+	expr_ref scale = r->scale_at[d], begin = r->begin_at[d], span = SUB(r->end_at[d], begin);
+	expr_ref length = MUL(scale, have_of(definer, r, d, n)), last = last_of(definer, r, d, n), half = REAL(0.5);
+	expr_ref before = SUB(length, REAL(1)), is_one = EQUAL(length, REAL(1));
+	expr_ref middle = DIV(ADD(at, half), scale);
 	switch (r->coordinates) {
 	case ALIGN_CORNERS: return WHERE(is_one, REAL(0), DIV(MUL(at, last), before));
 	case ASYMMETRIC: return DIV(at, scale);
@@ -558,9 +555,9 @@ static const struct expr *runtime_coordinate(
 	}
 }
 
-static const struct expr *runtime_nearest(struct definer *definer, enum nearest_mode how, const struct expr *at)
+static expr_ref runtime_nearest(struct definer *definer, enum nearest_mode how, expr_ref at)
 {
-	const struct expr *floor_of = FLOOR(at), *part = SUB(at, floor_of), *half = REAL(0.5);
+	expr_ref floor_of = FLOOR(at), part = SUB(at, floor_of), half = REAL(0.5);
 	switch (how) {
 	case PREFER_FLOOR: return ADD(floor_of, LESS(half, part));
 	case PREFER_CEIL: return ADD(floor_of, LESS_EQUAL(half, part));
@@ -570,14 +567,14 @@ static const struct expr *runtime_nearest(struct definer *definer, enum nearest_
 }
 
 /* Of an element at distance x. */
-static const struct expr *runtime_weight(struct definer *definer, const struct resize *r, const struct expr *x)
+static expr_ref runtime_weight(struct definer *definer, const struct resize *r, expr_ref x)
 {
-	const struct expr *one = REAL(1), *none = REAL(0);
+	expr_ref one = REAL(1), none = REAL(0);
 	if (r->mode == LINEAR)
 		return WHERE(LESS(x, one), SUB(one, x), none);
-	const struct expr *near = SUB(MUL(REAL(r->a + 2), x), REAL(r->a + 3));
+	expr_ref near = SUB(MUL(REAL(r->a + 2), x), REAL(r->a + 3));
 	near = ADD(MUL(MUL(near, x), x), one);
-	const struct expr *next = ADD(MUL(SUB(x, REAL(5)), x), REAL(8));
+	expr_ref next = ADD(MUL(SUB(x, REAL(5)), x), REAL(8));
 	next = SUB(MUL(MUL(next, x), REAL(r->a)), REAL(4 * r->a));
 	return WHERE(LESS_EQUAL(x, one), near, WHERE(LESS(x, REAL(2)), next, none));
 }
@@ -590,30 +587,29 @@ static double taps_of(const struct resize *r, double scale)
 
 struct runtime_table {
 	int64_t least, most;                 /* taps */
-	const struct index *taps;            /* how many there are */
+	index_ref taps;                      /* how many there are */
 	struct definition *places, *weights; /* [most, out] */
 	struct definition *inside;           /* [out]: 1 where it lies in the data */
 };
 
-static const struct expr *scalar_of(struct definer *definer, const char *part, const struct expr *value)
+static expr_ref scalar_of(struct definer *definer, const char *part, expr_ref value)
 {
 	return LOAD(PART(part, 0, NULL, value), NULL);
 }
 
 /* A part of the table as a definition of its own: what reads it several times is one load longer. */
-static const struct expr *row_of(
-        struct definer *definer, const char *part, int rank, const int64_t *extents, const struct expr *value)
+static expr_ref row_of(struct definer *definer, const char *part, int rank, const int64_t *extents, expr_ref value)
 {
-	const struct index *at[2] = { VAR(0, extents[0]), rank > 1 ? VAR(1, extents[1]) : NULL };
+	index_ref at[2] = { VAR(0, extents[0]), rank > 1 ? VAR(1, extents[1]) : NULL };
 	return LOAD(PART(part, rank, extents, value), at);
 }
 
 /* A table's value for place and tap, variables 0 and 1, as the definition that taps read: neighbours of the output lie
  * side by side. */
 static struct definition *transposed_table(
-        struct definer *definer, const char *part, int64_t out, int64_t most, const struct expr *value)
+        struct definer *definer, const char *part, int64_t out, int64_t most, expr_ref value)
 {
-	const struct index *with[MAX_VARS] = { VAR(1, out), VAR(0, most) };
+	index_ref with[MAX_VARS] = { VAR(1, out), VAR(0, most) };
 	return PART(part, 2, (int64_t[]){ most, out }, expr_substitute(definer->arena, value, with));
 }
 
@@ -631,44 +627,43 @@ static struct runtime_table make_runtime_table(
 		        TAPS_MOST, d, n, out);
 	table.most = (int64_t)most;
 	int64_t extents[2] = { out, table.most };
-	const struct index *i = VAR(0, out), *t = VAR(1, table.most), *entry[2] = { i, t };
-	const struct expr *last = last_of(definer, r, d, n), *none = REAL(0);
-	const struct expr *at = runtime_coordinate(definer, r, d, n, CAST(DTYPE_F64, POSITION(i)));
+	index_ref i = VAR(0, out), t = VAR(1, table.most), entry[2] = { i, t };
+	expr_ref last = last_of(definer, r, d, n), none = REAL(0);
+	expr_ref at = runtime_coordinate(definer, r, d, n, CAST(DTYPE_F64, POSITION(i)));
 	at = row_of(definer, "coordinates", 1, extents, at);
-	const struct expr *in = MUL(LESS_EQUAL(none, at), LESS_EQUAL(at, last));
+	expr_ref in = MUL(LESS_EQUAL(none, at), LESS_EQUAL(at, last));
 	table.inside = PART("inside", 1, extents, CAST(DTYPE_I64, in));
-	const struct expr *far_behind = r->have[d] ? ADD(r->have[d], REAL(4)) : REAL((double)n + 4);
+	expr_ref far_behind = r->have[d] ? ADD(r->have[d], REAL(4)) : REAL((double)n + 4);
 	at = WHERE(LESS(far_behind, at), far_behind, at);
 	at = row_of(definer, "clear", 1, extents, WHERE(LESS(at, REAL(-4)), REAL(-4), at));
 
-	const struct expr *scale = r->scale_at[d], *one = REAL(1), *shrunk = one, *taps = REAL((double)table.most);
+	expr_ref scale = r->scale_at[d], one = REAL(1), shrunk = one, taps = REAL((double)table.most);
 	if (r->antialias) {
 		shrunk = scalar_of(definer, "shrunk", WHERE(LESS(scale, one), scale, one));
 		taps = FLOOR(DIV(REAL(r->mode == LINEAR ? -1 : -2), shrunk));
 		taps = scalar_of(definer, "taps", SUB(REAL(2), MUL(REAL(2), ADD(taps, one))));
 	}
 	table.taps = INDEX(CAST(DTYPE_I64, taps), table.least, table.most);
-	const struct expr *first = r->mode == NEAREST ? runtime_nearest(definer, r->nearest, at)
-	                                              : SUB(ADD(FLOOR(at), one), DIV(taps, REAL(2)));
-	const struct expr *tap = CAST(DTYPE_F64, POSITION(t)),
-	                  *place = ADD(row_of(definer, "first", 1, extents, first), tap);
-	const struct expr *before = LESS(place, none), *behind = LESS(last, place);
+	expr_ref first = r->mode == NEAREST ? runtime_nearest(definer, r->nearest, at)
+	                                    : SUB(ADD(FLOOR(at), one), DIV(taps, REAL(2)));
+	expr_ref tap = CAST(DTYPE_F64, POSITION(t)), place = ADD(row_of(definer, "first", 1, extents, first), tap);
+	expr_ref before = LESS(place, none), behind = LESS(last, place);
 	table.places = transposed_table(
 	        definer, "places", out, table.most, CAST(DTYPE_I32, WHERE(before, none, WHERE(behind, last, place))));
 	if (r->mode == NEAREST)
 		return table;
-	const struct expr *far = ABS(MUL(SUB(place, at), shrunk));
-	const struct expr *weight = runtime_weight(definer, r, row_of(definer, "far", 2, extents, far));
+	expr_ref far = ABS(MUL(SUB(place, at), shrunk));
+	expr_ref weight = runtime_weight(definer, r, row_of(definer, "far", 2, extents, far));
 	if (r->exclude_outside)
 		weight = WHERE(ADD(before, behind), none, weight);
 	if (table.least < table.most)
 		weight = WHERE(LESS(tap, taps), weight, none);
 	if (r->antialias || r->exclude_outside) {
 		struct definition *raw = PART("raw", 2, extents, weight);
-		const struct index *of[2] = { i, VAR(1, table.most) };
+		index_ref of[2] = { i, VAR(1, table.most) };
 		struct definition *sums =
 		        REDUCTION("sums", 1, extents, REDUCE_SUM, 1, &table.most, NULL, LOAD(raw, of));
-		const struct expr *sum = LOAD(sums, &i);
+		expr_ref sum = LOAD(sums, &i);
 		weight = LOAD(raw, entry);
 		weight = WHERE(EQUAL(sum, none), weight, DIV(weight, sum));
 	}
@@ -677,23 +672,21 @@ static struct runtime_table make_runtime_table(
 }
 
 /* As many taps as the table has, or as a chain of so many: those that the scale has not do not count. */
-static const struct expr *runtime_taps(struct definer *definer, struct definition *x, const struct runtime_table *table,
-        const struct index *const *at, int d, const int64_t *extents, int64_t most)
+static expr_ref runtime_taps(struct definer *definer, struct definition *x, const struct runtime_table *table,
+        const index_ref *at, int d, const int64_t *extents, int64_t most)
 {
-	const struct expr *y = NULL;
+	expr_ref y = NULL;
 	if (most > TAPS_UNROLLED) {
-		const struct index *t = VAR(x->rank, most), *entry[2] = { t, at[d] };
+		index_ref t = VAR(x->rank, most), entry[2] = { t, at[d] };
 		const struct range there = { SUM(table->taps, SCALE(t, -1)), 1, most + 1 };
-		const struct expr *value =
-		        SELECT(&there, 1, tap(definer, x, table->places, at, d, t), NUMBER(x->type, 0));
+		expr_ref value = SELECT(&there, 1, tap(definer, x, table->places, at, d, t), NUMBER(x->type, 0));
 		return LOAD(REDUCTION("taps", x->rank, extents, REDUCE_SUM, 1, &most, NULL,
 		                    MUL(value, LOAD(table->weights, entry))),
 		        at);
 	}
 	FOR (t, most) {
-		const struct index *entry[2] = { CONSTANT(t), at[d] };
-		const struct expr *weight = LOAD(table->weights, entry),
-		                  *value = tap(definer, x, table->places, at, d, entry[0]);
+		index_ref entry[2] = { CONSTANT(t), at[d] };
+		expr_ref weight = LOAD(table->weights, entry), value = tap(definer, x, table->places, at, d, entry[0]);
 		const struct range there = { table->taps, t + 1, table->most + 1 };
 		y = y ? SELECT(&there, 1, FMA(value, weight, y), y) : MUL(value, weight);
 	}
@@ -704,9 +697,9 @@ static struct definition *along_runtime(
         struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
 {
 	struct runtime_table table = make_runtime_table(definer, r, d, x->extents[d], x->type);
-	const struct index *at[MAX_RANK];
+	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	const struct expr *y;
+	expr_ref y;
 	FOR (k, x->rank) {
 		extents[k] = k == d ? r->out[d] : x->extents[k];
 		at[k] = VAR(k, extents[k]);
@@ -721,7 +714,7 @@ static struct definition *along_runtime(
 		        runtime_taps(definer, x, &table, at, d, extents, table.most));
 	}
 	if (r->out[d] == x->extents[d]) { /* an axis that stays as it is takes no taps */
-		const struct expr *same = EQUAL(r->scale_at[d], REAL(1));
+		expr_ref same = EQUAL(r->scale_at[d], REAL(1));
 		same = MUL(same, EQUAL(r->begin_at[d], REAL(0)));
 		same = MUL(same, EQUAL(r->end_at[d], REAL(1)));
 		const struct range stays = { INDEX(scalar_of(definer, "same", CAST(DTYPE_I64, same)), 0, 1), 1, 2 };
@@ -732,11 +725,10 @@ static struct definition *along_runtime(
 }
 
 /* What a float operand says, as a double; `right` takes in that it lies in (least, 2^32). */
-static const struct expr *runtime_float(
-        struct definer *definer, int input, int64_t i, double least, const struct expr **right)
+static expr_ref runtime_float(struct definer *definer, int input, int64_t i, double least, expr_ref *right)
 {
-	const struct expr *value = CAST(DTYPE_F64, ELEMENT(input, i));
-	const struct expr *is = MUL(LESS(REAL(least), value), LESS(value, REAL(0x1p32)));
+	expr_ref value = CAST(DTYPE_F64, ELEMENT(input, i));
+	expr_ref is = MUL(LESS(REAL(least), value), LESS(value, REAL(0x1p32)));
 	*right = MUL(*right, is);
 	return value;
 }
@@ -750,7 +742,7 @@ static void runtime_resize(
 	bool first = node->since < INPUTS_OF_11, by_size = is_there(node, 3), region = r->coordinates == TF_CROP;
 	int scales = first ? 1 : 2;
 	enum policy policy = policy_of(node);
-	const struct expr *right = REAL(1), *common = NULL, *wanted[MAX_RANK];
+	expr_ref right = REAL(1), common = NULL, wanted[MAX_RANK];
 	if (definer_elements(definer, by_size ? 3 : scales) != count)
 		node_invalid(node, "%" PRId64 " %s for %" PRId64 " dimensions",
 		        definer_elements(definer, by_size ? 3 : scales), by_size ? "sizes" : "scales", count);
@@ -767,9 +759,9 @@ static void runtime_resize(
 	}
 	FOR (i, count) {
 		int64_t d = axes[i], n = x->extents[d];
-		const struct expr *made;
+		expr_ref made;
 		if (by_size) {
-			const struct expr *size = ELEMENT(3, i);
+			expr_ref size = ELEMENT(3, i);
 			wanted[i] = n ? DIV(CAST(DTYPE_F64, size), REAL((double)n)) : REAL(1);
 			common = !common
 			        ? wanted[i]
@@ -793,7 +785,7 @@ static void runtime_resize(
 	for (int64_t i = 0; by_size && policy != STRETCH && i < count; i++) {
 		int64_t d = axes[i];
 		r->scale_at[d] = common;
-		const struct expr *made = ADD(MUL(common, REAL((double)x->extents[d])), REAL(0.5));
+		expr_ref made = ADD(MUL(common, REAL((double)x->extents[d])), REAL(0.5));
 		right = MUL(right, CAST(DTYPE_F64, I_IS(CAST(DTYPE_I64, made), extents[d])));
 	}
 	REQUIRE(right, "%s%s that make the declared %s are right", by_size ? "sizes" : "scales",
@@ -822,7 +814,7 @@ void define_resize(struct definer *definer)
 		else if (definition_elements(x) && extents[d]
 		        && !(extents[d] == x->extents[d] && r.scale[d] == 1 && r.begin[d] == 0 && r.end[d] == 1))
 			x = along(definer, &r, x, d, &inside[count++]);
-	const struct expr *y = LOAD(x, at);
+	expr_ref y = LOAD(x, at);
 	if (r.coordinates == TF_CROP)
 		y = SELECT(inside, count, y, NUMBER(x->type, (double)attribute_float(node, "extrapolation_value")));
 	OUT(0, y->type == type ? y : CAST(type, expr1(definer, SCALAR_round, y)));

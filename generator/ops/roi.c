@@ -24,7 +24,7 @@ static void infer_regions(struct node *node, int columns, int64_t height, int64_
 }
 
 /* The image that region r is of. */
-static const struct index *image_of(struct definer *definer, const struct expr *number, int64_t images)
+static index_ref image_of(struct definer *definer, expr_ref number, int64_t images)
 {
 	return VALUE(CAST(DTYPE_I64, number), 0, images - 1);
 }
@@ -69,29 +69,29 @@ static void samples_of(struct definer *definer, struct definition *x, struct def
 	const struct node *node = definer->node;
 	enum dtype type = rois->type;
 	const int64_t extents[4] = { rois->extents[0], out, samples, 2 }, n = x->extents[2 + d];
-	const struct index *at[4], *own[2];
+	index_ref at[4], own[2];
 	VARS(at, 4, extents);
-	const struct expr *scale = NUMBER(type, (double)attribute_float(node, "spatial_scale")),
-	                  *offset = NUMBER(type, half_pixel(node) ? 0.5 : 0), *end[2];
+	expr_ref scale = NUMBER(type, (double)attribute_float(node, "spatial_scale")),
+	         offset = NUMBER(type, half_pixel(node) ? 0.5 : 0), end[2];
 	FOR (side, 2) {
 		own[0] = at[0];
 		own[1] = CONSTANT(2 * side + 1 - d);
 		end[side] = SUB(MUL(LOAD(rois, own), scale), offset);
 	}
-	const struct expr *size = SUB(end[1], end[0]);
+	expr_ref size = SUB(end[1], end[0]);
 	if (!half_pixel(node))
 		size = expr2(definer, SCALAR_maximum, size, NUMBER(type, 1));
 	size = DIV(size, NUMBER(type, (double)out));
-	const struct expr *cell = CAST(type, POSITION(at[1])), *sample = CAST(type, POSITION(at[2]));
-	const struct expr *place = ADD(ADD(end[0], MUL(cell, size)),
+	expr_ref cell = CAST(type, POSITION(at[1])), sample = CAST(type, POSITION(at[2]));
+	expr_ref place = ADD(ADD(end[0], MUL(cell, size)),
 	        DIV(MUL(ADD(sample, NUMBER(type, 0.5)), size), NUMBER(type, (double)samples)));
-	const struct expr *outside = ADD(LESS(place, NUMBER(type, -1)), LESS(NUMBER(type, (double)n), place));
+	expr_ref outside = ADD(LESS(place, NUMBER(type, -1)), LESS(NUMBER(type, (double)n), place));
 	place = MAX(place, NUMBER(type, 0));
-	const struct expr *low = MIN(FLOOR(place), NUMBER(type, (double)(n - 1)));
-	const struct expr *far = WHERE(LESS(low, NUMBER(type, (double)(n - 1))), SUB(place, low), NUMBER(type, 0));
+	expr_ref low = MIN(FLOOR(place), NUMBER(type, (double)(n - 1)));
+	expr_ref far = WHERE(LESS(low, NUMBER(type, (double)(n - 1))), SUB(place, low), NUMBER(type, 0));
 	const struct range first = { at[3], 0, 1 };
-	const struct expr *weight = SELECT(&first, 1, SUB(NUMBER(type, 1), far), far),
-	                  *next = MIN(ADD(low, NUMBER(type, 1)), NUMBER(type, (double)(n - 1)));
+	expr_ref weight = SELECT(&first, 1, SUB(NUMBER(type, 1), far), far),
+	         next = MIN(ADD(low, NUMBER(type, 1)), NUMBER(type, (double)(n - 1)));
 	const char *side = d ? "across" : "down";
 	taps[0] = PART(FORMAT("places_%s", side), 4, extents, CAST(DTYPE_I64, SELECT(&first, 1, low, next)));
 	taps[1] = PART(FORMAT("weights_%s", side), 4, extents, WHERE(outside, NUMBER(type, 0), weight));
@@ -102,9 +102,9 @@ void define_roi_align(struct definer *definer)
 	struct definition *x = IN(0), *rois = IN(1), *images = IN(2), *taps[2][2];
 	enum dtype type = x->type;
 	const int64_t samples = attribute_int(definer->node, "sampling_ratio"), reduced[4] = { samples, samples, 2, 2 };
-	const struct index *at[MAX_RANK], *x_at[4];
+	index_ref at[MAX_RANK], x_at[4];
 	int64_t extents[MAX_RANK];
-	const struct expr *weight = NULL;
+	expr_ref weight = NULL;
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0 || extents[0] == 0) {
 		OUT(0, NUMBER(type, 0));
@@ -114,15 +114,15 @@ void define_roi_align(struct definer *definer)
 	x_at[1] = at[1];
 	FOR (d, 2) {
 		samples_of(definer, x, rois, d, extents[2 + d], samples, taps[d]);
-		const struct index *own[4] = { at[0], at[2 + d], VAR(4 + d, samples), VAR(6 + d, 2) };
+		index_ref own[4] = { at[0], at[2 + d], VAR(4 + d, samples), VAR(6 + d, 2) };
 		x_at[2 + d] = VALUE(LOAD(taps[d][0], own), 0, x->extents[2 + d] - 1);
-		const struct expr *w = LOAD(taps[d][1], own);
+		expr_ref w = LOAD(taps[d][1], own);
 		weight = weight ? MUL(weight, w) : w;
 	}
 	bool max = is_max(definer->node);
 	struct definition *all = REDUCTION(
 	        "samples", 4, extents, max ? REDUCE_MAX : REDUCE_SUM, 4, reduced, NULL, MUL(LOAD(x, x_at), weight));
-	const struct expr *y = LOAD(all, at);
+	expr_ref y = LOAD(all, at);
 	OUT(0, max ? y : MUL(y, NUMBER(type, 1 / (double)(samples * samples))));
 }
 
@@ -138,9 +138,9 @@ void infer_max_roi_pool(struct node *node)
 }
 
 /* Half away from 0. */
-static const struct expr *rounded(struct definer *definer, enum dtype type, const struct expr *x)
+static expr_ref rounded(struct definer *definer, enum dtype type, expr_ref x)
 {
-	const struct expr *size = FLOOR(ADD(ABS(x), NUMBER(type, 0.5)));
+	expr_ref size = FLOOR(ADD(ABS(x), NUMBER(type, 0.5)));
 	return WHERE(LESS(x, NUMBER(type, 0)), expr1(definer, SCALAR_neg, size), size);
 }
 
@@ -148,9 +148,9 @@ void define_max_roi_pool(struct definer *definer)
 {
 	struct definition *x = IN(0), *rois = IN(1);
 	enum dtype type = x->type;
-	const struct index *at[MAX_RANK], *x_at[4];
+	index_ref at[MAX_RANK], x_at[4];
 	int64_t extents[MAX_RANK];
-	const struct expr *scale = NUMBER(type, (double)attribute_float(definer->node, "spatial_scale"));
+	expr_ref scale = NUMBER(type, (double)attribute_float(definer->node, "spatial_scale"));
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0 || extents[0] == 0) {
 		OUT(0, NUMBER(type, 0));
@@ -161,16 +161,16 @@ void define_max_roi_pool(struct definer *definer)
 	struct range there[4], some[2];
 	FOR (d, 2) { /* the first of a cell's rows, of its columns, and the one behind the last */
 		const int64_t own[2] = { extents[0], extents[2 + d] }, n = x->extents[2 + d];
-		const struct index *r = VAR(0, own[0]), *o = VAR(1, own[1]), *cut[2];
-		const struct expr *end[2];
+		index_ref r = VAR(0, own[0]), o = VAR(1, own[1]), cut[2];
+		expr_ref end[2];
 		FOR (side, 2)
 			end[side] = rounded(definer, type, MUL(LOAD(rois, AT(r, CONSTANT(2 * side + 2 - d))), scale));
-		const struct expr *size =
+		expr_ref size =
 		        DIV(expr2(definer, SCALAR_maximum, ADD(SUB(end[1], end[0]), NUMBER(type, 1)), NUMBER(type, 1)),
 		                NUMBER(type, (double)own[1]));
 		FOR (side, 2) {
-			const struct expr *number = CAST(type, POSITION(PLUS(o, side)));
-			const struct expr *edge = expr1(definer, side ? SCALAR_ceil : SCALAR_floor, MUL(number, size));
+			expr_ref number = CAST(type, POSITION(PLUS(o, side)));
+			expr_ref edge = expr1(definer, side ? SCALAR_ceil : SCALAR_floor, MUL(number, size));
 			edge = MIN(MAX(ADD(edge, end[0]), NUMBER(type, 0)), NUMBER(type, (double)n));
 			const char *name = FORMAT("%s_%s", side ? "to" : "from", d ? "across" : "down");
 			struct definition *made = PART(name, 2, own, CAST(DTYPE_I64, edge));

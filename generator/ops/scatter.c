@@ -44,15 +44,14 @@ static void same_dims(const struct node *node, int i, int rank, const struct dim
 }
 
 /* The place that an index names: below 0 it counts from the end. */
-static const struct expr *place(struct definer *definer, const struct expr *index, const struct dim *dim)
+static expr_ref place(struct definer *definer, expr_ref index, const struct dim *dim)
 {
 	index = CAST(DTYPE_I64, index);
 	return ADD(index, MUL(LESS(index, WHOLE(DTYPE_I64, 0)), DIM(dim)));
 }
 
 /* The place of an update that is there along that dim; any other goes nowhere. */
-static const struct expr *if_there(
-        struct definer *definer, const struct dim *dim, const struct index *term, const struct expr *place)
+static expr_ref if_there(struct definer *definer, const struct dim *dim, index_ref term, expr_ref place)
 {
 	return !dim->count
 	        ? place
@@ -86,8 +85,8 @@ void infer_scatter_elements(struct node *node)
 void define_scatter_elements(struct definer *definer)
 {
 	struct definition *x = IN(0), *indices = IN(1), *updates = IN(2);
-	const struct index *term[MAX_RANK];
-	const struct expr *to[MAX_RANK] = { NULL };
+	index_ref term[MAX_RANK];
+	expr_ref to[MAX_RANK] = { NULL };
 	int64_t terms[MAX_RANK];
 	SHAPE(0, rank, extents, at);
 	int count = 0, axis = attribute_axis(definer->node, rank);
@@ -149,8 +148,8 @@ void infer_scatter_nd(struct node *node)
 void define_scatter_nd(struct definer *definer)
 {
 	struct definition *x = IN(0), *indices = IN(1), *updates = IN(2);
-	const struct index *index_at[MAX_RANK], *update_at[MAX_RANK];
-	const struct expr *to[MAX_RANK] = { NULL };
+	index_ref index_at[MAX_RANK], update_at[MAX_RANK];
+	expr_ref to[MAX_RANK] = { NULL };
 	int64_t terms[MAX_RANK];
 	SHAPE(0, rank, extents, at);
 	int rows = indices->rank - 1, count = count_of(definer->node);
@@ -214,22 +213,21 @@ void infer_tensor_scatter(struct node *node)
 static void require_rows(struct definer *definer, const struct dim *have, const struct dim *rows)
 {
 	struct definition *from = is_circular(definer->node) ? NULL : IN(2);
-	const struct index *row = VAR(0, from ? from->extents[0] : 1);
-	const struct expr *at = from ? LOAD(from, &row) : I(0);
-	const struct expr *ends = integer_kept(definer, "ends", I_ADD(I_SUB(DIM(have), DIM(rows)), I(1)));
+	index_ref row = VAR(0, from ? from->extents[0] : 1);
+	expr_ref at = from ? LOAD(from, &row) : I(0);
+	expr_ref ends = integer_kept(definer, "ends", I_ADD(I_SUB(DIM(have), DIM(rows)), I(1)));
 	definer_require(definer, EXIT_INVALID, from != NULL, from ? from->extents : NULL,
 	        I_AND(I_LESS(I(-1), at), I_LESS(at, ends)),
 	        "a row at run time is not one from which all that come fit");
 }
 
 /* Rows of input 1, as many as are there, go to these places along the axis. */
-static void write_rows(
-        struct definer *definer, const struct expr **to, int axis, const struct expr *start, const struct expr *row)
+static void write_rows(struct definer *definer, expr_ref *to, int axis, expr_ref start, expr_ref row)
 {
 	const struct dim *rows = &definer->node->in[1]->dims[axis];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
-	const struct index *term = VAR(rank, rows->extent);
+	index_ref term = VAR(rank, rows->extent);
 	to[axis] = if_there(definer, rows, term, to[axis]);
 	struct definition *written = definer_scatter(definer, definer->node->out[0]->name, rank, extents, REDUCE_LAST,
 	        false, to, 1, &rows->extent, start, row);
@@ -241,8 +239,8 @@ static void write_rows(
 void define_tensor_scatter(struct definer *definer)
 {
 	struct definition *x = definer_in_stored(definer, 0), *update = definer_in_stored(definer, 1), *from = IN(2);
-	const struct index *term[MAX_RANK];
-	const struct expr *to[MAX_RANK] = { NULL };
+	index_ref term[MAX_RANK];
+	expr_ref to[MAX_RANK] = { NULL };
 	int64_t terms[1];
 	SHAPE(0, rank, extents, at);
 	int axis = cache_axis(definer->node);
@@ -257,7 +255,7 @@ void define_tensor_scatter(struct definer *definer)
 	if (counted)
 		require_rows(definer, have, rows);
 	if (from && !is_circular(definer->node) && !counted) { /* a circle has a place for every row */
-		const struct index *row = VAR(0, from->extents[0]);
+		index_ref row = VAR(0, from->extents[0]);
 		definer_require_within(definer, EXIT_INVALID, 1, from->extents, LOAD(from, &row), 0,
 		        extents[axis] - terms[0],
 		        "a row at run time is not in [0, %" PRId64 "], from which %" PRId64 " rows fit",
@@ -273,8 +271,8 @@ void define_appended(struct definer *definer, int axis)
 {
 	const struct node *node = definer->node;
 	struct definition *cache = definer_cache(definer, node->in[0]), *rows = definer_in_stored(definer, 1);
-	const struct index *at[MAX_RANK], *term[MAX_RANK];
-	const struct expr *to[MAX_RANK] = { NULL };
+	index_ref at[MAX_RANK], term[MAX_RANK];
+	expr_ref to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], terms[1] = { rows->extents[axis] };
 	int rank = definer_shape(definer, 0, extents, at);
 	memcpy(term, at, (size_t)rank * sizeof *at);
@@ -349,12 +347,12 @@ void define_max_unpool(struct definer *definer)
 {
 	struct definition *x = IN(0), *offsets = IN(1);
 	struct dim dims[MAX_RANK];
-	const struct index *term[MAX_RANK], *told[MAX_RANK], *own[MAX_RANK];
-	const struct expr *to[MAX_RANK] = { NULL };
+	index_ref term[MAX_RANK], told[MAX_RANK], own[MAX_RANK];
+	expr_ref to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], from[MAX_RANK], total = 1;
 	int rank = definer_shape(definer, 0, extents, NULL);
 	unpooled(definer->node, dims);
-	const struct expr *right = I(1);
+	expr_ref right = I(1);
 	FOR (d, definer_elements(definer, 2)) /* where it comes at run time: as declared */
 		right = I_AND(right, I_IS(ELEMENT(2, d), extents[d]));
 	REQUIRE(right, "an output_shape as declared, %s, is right", definer_shape_text(definer, rank, extents));
@@ -371,8 +369,8 @@ void define_max_unpool(struct definer *definer)
 	definer_require_within(definer, EXIT_INVALID, rank, x->extents, LOAD(offsets, own), 0, total - 1,
 	        "an offset at run time is not in [0, %" PRId64 "]", total - 1);
 	/* Outside in all, on either side, is outside in the first dimension. */
-	const struct expr *offset = MIN(CAST(DTYPE_U64, LOAD(offsets, term)), WHOLE(DTYPE_U64, total));
-	const struct index *flat = VALUE(CAST(DTYPE_I64, offset), 0, total);
+	expr_ref offset = MIN(CAST(DTYPE_U64, LOAD(offsets, term)), WHOLE(DTYPE_U64, total));
+	index_ref flat = VALUE(CAST(DTYPE_I64, offset), 0, total);
 	int64_t step = total;
 	FOR (d, rank) {
 		step /= from[d];

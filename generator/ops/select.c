@@ -71,8 +71,7 @@ void infer_select(struct node *node)
 }
 
 /* Input i where it has elements; else 0. */
-static const struct expr *of_branch(
-        struct definer *definer, int i, int rank, const int64_t *extents, const struct index *const *at)
+static expr_ref of_branch(struct definer *definer, int i, int rank, const int64_t *extents, const index_ref *at)
 {
 	struct definition *x = IN(i);
 	struct range there[MAX_RANK];
@@ -83,7 +82,7 @@ static const struct expr *of_branch(
 		if (x->extents[d] < extents[d])
 			there[count++] = (struct range){ at[d], 0, x->extents[d] };
 	}
-	const struct expr *load = BROADCAST(x, rank, at);
+	expr_ref load = BROADCAST(x, rank, at);
 	return count ? SELECT(there, count, load, NUMBER(x->type, 0)) : load;
 }
 
@@ -92,11 +91,11 @@ void define_select(struct definer *definer)
 {
 	const struct node *node = definer->node;
 	SHAPE(0, rank, extents, at);
-	const struct expr *condition = CAST(DTYPE_I64, BROADCAST(IN(0), 0, NULL));
+	expr_ref condition = CAST(DTYPE_I64, BROADCAST(IN(0), 0, NULL));
 	struct range chosen = { VALUE(condition, 0, UINT8_MAX), 1,
 		UINT8_MAX + 1 }; /* a bool of the caller may be any byte */
 	for (int d = 0, in = 3, out = 1; d < rank; d++) {
-		const struct expr *many[3];
+		expr_ref many[3];
 		if (!is_joined(node->in[1]->dims[d], node->in[2]->dims[d]))
 			continue;
 		for (int i = 1; i < 3; i++)

@@ -35,7 +35,7 @@ void define_identity(struct definer *definer) { GIVE(0, IN(0)); }
 static void require_division(struct definer *definer)
 {
 	const struct tensor *tensors[2] = { definer->node->in[0], definer->node->out[0] };
-	const struct expr *elements[2] = { I(1), I(1) };
+	expr_ref elements[2] = { I(1), I(1) };
 	bool divides = true;
 	FOR (i, 2)
 		FOR (d, tensors[i]->rank) {
@@ -48,21 +48,21 @@ static void require_division(struct definer *definer)
 }
 
 /* Which element of a dense tensor of `actual` extents, within `extents`, lies there. */
-static void unflatten(struct definer *definer, const struct expr *flat, int rank, const int64_t *extents,
-        const struct expr *const *actual, const struct index **at)
+static void unflatten(
+        struct definer *definer, expr_ref flat, int rank, const int64_t *extents, const expr_ref *actual, index_ref *at)
 {
 	for (int d = rank - 1; d >= 0; d--) {
-		const struct expr *next = d ? I_DIV(flat, actual[d]) : NULL;
+		expr_ref next = d ? I_DIV(flat, actual[d]) : NULL;
 		at[d] = INDEX(d ? I_SUB(flat, I_MUL(next, actual[d])) : flat, 0, extents[d] - 1);
 		flat = next;
 	}
 }
 
 /* Of dims that are counted: offsets are those of what is there. */
-static void actual_offsets(struct definer *definer, const struct index *const *at, const struct index **x_at)
+static void actual_offsets(struct definer *definer, const index_ref *at, index_ref *x_at)
 {
 	const struct tensor *tensors[2] = { definer->node->in[0], definer->node->out[0] };
-	const struct expr *actual[2][MAX_RANK];
+	expr_ref actual[2][MAX_RANK];
 	int64_t extents[MAX_RANK];
 	FOR (i, 2)
 		FOR (d, tensors[i]->rank)
@@ -77,7 +77,7 @@ static void actual_offsets(struct definer *definer, const struct index *const *a
 static void define_same_offsets(struct definer *definer)
 {
 	struct definition *x = IN(0);
-	const struct index *x_at[MAX_RANK];
+	index_ref x_at[MAX_RANK];
 	SHAPE(0, rank, extents, at);
 	const struct tensor *const dense[2] = { definer->node->in[0], definer->node->out[0] };
 	bool same = rank == x->rank && !node_in_is_late(definer->node, 1);
@@ -150,20 +150,20 @@ static struct tensor *size_of_reshaped(const struct node *node, int d)
 
 /* That shape: numbers[d] of `rank`; 0 keeps a dim of the data, -1 is what is left.  *right: -1 stands there once at
  * most, and all elements go somewhere. */
-static void resolve_late(struct definer *definer, int input, int rank, int x_rank, const struct expr *const *x,
-        const struct expr **numbers, const struct expr **right)
+static void resolve_late(
+        struct definer *definer, int input, int rank, int x_rank, const expr_ref *x, expr_ref *numbers, expr_ref *right)
 {
-	const struct expr *none = I(0), *all = I(1), *others = all, *open = none, *made = all;
+	expr_ref none = I(0), all = I(1), others = all, open = none, made = all;
 	bool zero_is_zero = attribute_int(definer->node, "allowzero") != 0;
 	FOR (d, x_rank)
 		all = I_MUL(all, x[d]);
 	FOR (d, rank) {
-		const struct expr *number = ELEMENT(input, d), *is_open = I_IS(number, -1);
+		expr_ref number = ELEMENT(input, d), is_open = I_IS(number, -1);
 		numbers[d] = zero_is_zero || d >= x_rank ? number : I_WHERE(I_IS(number, 0), x[d], number);
 		open = I_ADD(open, is_open);
 		others = I_MUL(others, I_WHERE(is_open, I(1), numbers[d]));
 	}
-	const struct expr *left = integer_kept(definer, "left", I_WHERE(I_IS(others, 0), none, I_DIV(all, others)));
+	expr_ref left = integer_kept(definer, "left", I_WHERE(I_IS(others, 0), none, I_DIV(all, others)));
 	*right = I_LESS(open, I(2));
 	FOR (d, rank) {
 		numbers[d] = integer_kept(definer, "number", I_WHERE(I_IS(numbers[d], -1), left, numbers[d]));
@@ -177,7 +177,7 @@ void infer_size_reshape(struct node *node) { infer_as_size(node, 1, 1 + MAX_RANK
 
 void define_size_reshape(struct definer *definer)
 {
-	const struct expr *x[MAX_RANK], *numbers[MAX_RANK], *right;
+	expr_ref x[MAX_RANK], numbers[MAX_RANK], right;
 	int rank = (int)definer_elements(definer, 0), x_rank = definer->node->ins - 1;
 	if (rank > MAX_RANK)
 		node_limit(definer->node, " to %d dimensions", rank);
@@ -243,7 +243,7 @@ void infer_reshape(struct node *node)
 static void require_sizes(struct definer *definer)
 {
 	const struct tensor *tensor = definer->node->in[0], *y = definer->node->out[0];
-	const struct expr *x[MAX_RANK], *numbers[MAX_RANK], *right;
+	expr_ref x[MAX_RANK], numbers[MAX_RANK], right;
 	if (definer_elements(definer, 1) != y->rank)
 		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 1), y->rank);
@@ -260,7 +260,7 @@ static void require_sizes(struct definer *definer)
 static void require_shape(struct definer *definer)
 {
 	const struct definition *x = IN(0);
-	const struct expr *all = I(1), *left = I(0);
+	expr_ref all = I(1), left = I(0);
 	bool zero_is_zero = attribute_int(definer->node, "allowzero") != 0;
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
@@ -268,7 +268,7 @@ static void require_shape(struct definer *definer)
 		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 1), rank);
 	FOR (d, rank) {
-		const struct expr *number = ELEMENT(1, d), *is = I(0);
+		expr_ref number = ELEMENT(1, d), is = I(0);
 		int64_t others = 1;
 		FOR (k, rank)
 			others *= k == d ? 1 : extents[k];
@@ -384,13 +384,13 @@ static void require_axes(
         struct definer *definer, int rank, const int64_t *with, int rank_without, const int64_t *without)
 {
 	const struct node *node = definer->node;
-	const struct expr *all = I(1);
+	expr_ref all = I(1);
 	int64_t count = definer_elements(definer, 1);
 	int other = 0;
 	if (count != rank - rank_without)
 		node_invalid(node, "%" PRId64 " axes between %d and %d dimensions", count, rank, rank_without);
 	for (int d = 0; d <= rank; d++) {
-		const struct expr *named = I(0);
+		expr_ref named = I(0);
 		int ones = 0;
 		for (; d < rank && with[d] == 1; d++, ones++)
 			FOR (i, count)
@@ -519,7 +519,7 @@ void infer_transpose(struct node *node)
 
 void define_transpose(struct definer *definer)
 {
-	const struct index *x_at[MAX_RANK];
+	index_ref x_at[MAX_RANK];
 	SHAPE(0, rank, extents, at);
 	int perm[MAX_RANK];
 	permutation(definer->node, rank, perm);
@@ -575,7 +575,7 @@ void infer_expand(struct node *node)
 static void require_expansion(struct definer *definer, int rank, const int64_t *extents)
 {
 	const struct definition *x = IN(0);
-	const struct expr *all = I(1);
+	expr_ref all = I(1);
 	int64_t count = definer_elements(definer, 1);
 	FOR (d, rank) {
 		int64_t have = d < rank - x->rank ? 1 : x->extents[d - rank + x->rank], i = d - rank + count;
@@ -585,7 +585,7 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 			        extents[d], have);
 		if (i < 0)
 			continue;
-		const struct expr *number = ELEMENT(1, i), *is = I_EQUAL(number, DIM(dim));
+		expr_ref number = ELEMENT(1, i), is = I_EQUAL(number, DIM(dim));
 		all = I_AND(all, have == extents[d] ? I_OR(is, I_IS(number, 1)) : is);
 	}
 	if (count > rank || rank < x->rank)

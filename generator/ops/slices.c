@@ -197,8 +197,7 @@ void infer_slice(struct node *node)
 }
 
 /* ---- positions at run time: their values are in the indices, and take what is declared ---- */
-static const struct expr *from_end(struct definer *definer, const struct expr *position, const struct expr *extent,
-        const struct expr *low, const struct expr *high)
+static expr_ref from_end(struct definer *definer, expr_ref position, expr_ref extent, expr_ref low, expr_ref high)
 {
 	position = I_ADD(position, I_WHERE(I_LESS(position, I(0)), extent, I(0)));
 	return I_MIN(I_MAX(position, low), high);
@@ -206,34 +205,33 @@ static const struct expr *from_end(struct definer *definer, const struct expr *p
 
 /* How many elements an axis of `have`, at most n, takes, from where on and by what; *right: that is no 0. */
 struct taking {
-	const struct expr *count, *start, *step, *right;
+	expr_ref count, start, step, right;
 };
-static struct taking taking_of(
-        struct definer *definer, const struct axes *axes, int d, const struct expr *have, int64_t n)
+static struct taking taking_of(struct definer *definer, const struct axes *axes, int d, expr_ref have, int64_t n)
 {
-	const struct expr *step = node_in(definer->node, 4) ? axes_say(definer, axes, d, 4, 0, 1) : I(1);
-	const struct expr *forward = I_LESS(I(0), step);
-	const struct expr *least = I_SUB(forward, I(1)), *most = I_ADD(least, have);
-	const struct expr *start = integer_kept(definer, FORMAT("start_%d", d),
+	expr_ref step = node_in(definer->node, 4) ? axes_say(definer, axes, d, 4, 0, 1) : I(1);
+	expr_ref forward = I_LESS(I(0), step);
+	expr_ref least = I_SUB(forward, I(1)), most = I_ADD(least, have);
+	expr_ref start = integer_kept(definer, FORMAT("start_%d", d),
 	        from_end(definer, axes_say(definer, axes, d, 1, 0, 0), have, I(0), most));
-	const struct expr *end = integer_kept(definer, FORMAT("end_%d", d),
+	expr_ref end = integer_kept(definer, FORMAT("end_%d", d),
 	        from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), have, least, most));
-	const struct expr *far = integer_cut(definer, step, -n, n);
-	const struct expr *size = integer_kept(definer, FORMAT("size_%d", d), I_WHERE(forward, far, I_SUB(I(0), far)));
-	const struct expr *span = I_WHERE(forward, I_SUB(end, start), I_SUB(start, end));
-	const struct expr *taken = I_SUB(I_ADD(I_MAX(span, I(0)), size), I(1));
+	expr_ref far = integer_cut(definer, step, -n, n);
+	expr_ref size = integer_kept(definer, FORMAT("size_%d", d), I_WHERE(forward, far, I_SUB(I(0), far)));
+	expr_ref span = I_WHERE(forward, I_SUB(end, start), I_SUB(start, end));
+	expr_ref taken = I_SUB(I_ADD(I_MAX(span, I(0)), size), I(1));
 	taken = n ? I_DIV(taken, size) : I(0);
 	return (struct taking){ taken, start, step, I_IS(I_IS(step, 0), 0) };
 }
 
 /* The place of element `at` of axis d, which is cut to `dim`, of n elements; *right: whether starts, ends and steps
  * take as many. */
-static const struct index *cut_at(struct definer *definer, const struct axes *axes, int d, const struct dim *of,
-        const struct dim *dim, const struct index *at, const struct expr **right)
+static index_ref cut_at(struct definer *definer, const struct axes *axes, int d, const struct dim *of,
+        const struct dim *dim, index_ref at, expr_ref *right)
 {
 	int64_t n = of->extent, count = dim->extent;
 	const struct taking taking = taking_of(definer, axes, d, DIM(of), n);
-	const struct expr *start = taking.start, *step = taking.step;
+	expr_ref start = taking.start, step = taking.step;
 	*right = I_AND(*right, I_AND(taking.right, I_EQUAL(taking.count, DIM(dim))));
 	int64_t by;
 	if (count == 0 || n == 0)
@@ -261,7 +259,7 @@ static void slice_at_run_time(struct definer *definer)
 			        definer_elements(definer, i), i);
 	if (axes.count > rank)
 		node_invalid(node, "%" PRId64 " starts of %d dimensions", axes.count, rank);
-	const struct expr *right = axes_right(definer, &axes);
+	expr_ref right = axes_right(definer, &axes);
 	FOR (d, rank) {
 		if (extents[d] > x->extents[d])
 			node_invalid(node, "dimension %d is declared as %" PRId64 ", data has %" PRId64, d, extents[d],

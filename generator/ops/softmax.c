@@ -31,7 +31,7 @@ static void ends_at_count(struct definer *definer, struct definition *row, int f
 static void define_either(struct definer *definer, bool logarithm, bool masked)
 {
 	struct definition *x = IN(0);
-	const struct index *term_at[MAX_RANK];
+	index_ref term_at[MAX_RANK];
 	int64_t row_extents[MAX_RANK], terms[MAX_RANK];
 	SHAPE(0, rank, extents, at);
 	int from = 0, to = x->rank;
@@ -61,7 +61,7 @@ static void define_either(struct definer *definer, bool logarithm, bool masked)
 		OUT(0, SUB(SUB(LOAD(x, at), BROADCAST(largest, rank, at)), BROADCAST(off, rank, at)));
 		return;
 	}
-	const struct expr *one = NUMBER(x->type, 1), *divisor = BROADCAST(sum, rank, at);
+	expr_ref one = NUMBER(x->type, 1), divisor = BROADCAST(sum, rank, at);
 	if (masked) /* from 1 up, or 0 */
 		divisor = MAX(divisor, one);
 	struct definition *scale = PART("scale", rank, row_extents, DIV(one, divisor));

@@ -422,7 +422,7 @@ void define_walk_down(struct definer *definer)
 	const struct node *node = definer->node;
 	struct definition *x = copied(definer, definer_in_stored(definer, 0));
 	struct tree_walk *walk = arena_new(definer->arena, struct tree_walk);
-	const struct index *at[] = { VAR(0, x->extents[0]), VAR(2, x->extents[1]) };
+	index_ref at[] = { VAR(0, x->extents[0]), VAR(2, x->extents[1]) };
 	*walk = (struct tree_walk){ (int)node_int(node, "shift", 0), node_int(node, "missing", 0) != 0,
 		node_int(node, "leaves", 0), (int)node_int(node, "depth", 0) };
 	GIVE(0,

@@ -174,13 +174,13 @@ void window_transposed_of(
 	}
 }
 
-const struct expr *window_load(struct definer *definer, const struct window *window, struct definition *x,
-        const struct index **at, int first_out, int first_reduced, const struct expr *outside)
+expr_ref window_load(struct definer *definer, const struct window *window, struct definition *x, index_ref *at,
+        int first_out, int first_reduced, expr_ref outside)
 {
 	struct range ranges[MAX_RANK];
 	FOR (d, window->count) {
-		const struct index *i = SCALE(VAR(first_out + d, window->out[d]), window->stride[d]);
-		const struct index *k = SCALE(VAR(first_reduced + d, window->kernel[d]), window->dilation[d]);
+		index_ref i = SCALE(VAR(first_out + d, window->out[d]), window->stride[d]);
+		index_ref k = SCALE(VAR(first_reduced + d, window->kernel[d]), window->dilation[d]);
 		at[2 + d] = PLUS(SUM(i, k), -window->before[d]);
 		ranges[d] = (struct range){ at[2 + d], 0, x->extents[2 + d] };
 	}

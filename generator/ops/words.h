@@ -10,7 +10,7 @@
 /* of output i, declared here: its rank, its extents and its variables */
 #define SHAPE(i, rank, extents, at) \
 	int64_t extents[MAX_RANK]; \
-	const struct index *at[MAX_RANK]; \
+	index_ref at[MAX_RANK]; \
 	int rank = definer_shape(definer, i, extents, at)
 #define GIVE(i, ...) definer_out(definer, i, __VA_ARGS__)
 #define OUT(i, ...) definer_out_map(definer, i, __VA_ARGS__)
@@ -69,7 +69,7 @@
 #define VARS(...) index_vars(definer->arena, __VA_ARGS__)
 #define FLATTEN(...) index_flatten(definer->arena, __VA_ARGS__)
 #define UNFLATTEN(...) index_unflatten(definer->arena, __VA_ARGS__)
-#define AT(...) ((const struct index *[]){ __VA_ARGS__ })
+#define AT(...) ((index_ref[]){ __VA_ARGS__ })
 #define FORMAT(...) arena_printf(definer->arena, __VA_ARGS__)
 
 #endif
