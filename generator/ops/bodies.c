@@ -10,7 +10,7 @@ struct tensor *bodies_add(struct bodies *bodies, struct graph *graph, const stru
 	struct node *node = graph_node_new(graph, domain, type, owner->name, ins, 1);
 	node->since = *domain ? 1 : NEWEST_OPSET;
 	node->where = owner->where;
-	memcpy(node->in, in, (size_t)ins * sizeof *in);
+	COPY(node->in, in, ins);
 	node->out[0] = out ? out : graph_tensor_fresh(graph, type);
 	node->out[0]->producer = node;
 	node->attributes = arena_new_array(graph->build->arena, struct attribute, (size_t)attributes + 1);

@@ -12,7 +12,7 @@ void infer_boxes(struct node *node)
 	infer_same_type(node, BOXES, DTYPE_F32);
 	infer_same_type(node, SCORES, DTYPE_F32);
 	if (scores->rank < 0) {
-		infer_output_unknown(node, 0, DTYPE_I64);
+		infer_type(node, 0, DTYPE_I64);
 		return;
 	}
 	const int64_t *limit = node_in_ints(node, LIMIT, &count);
@@ -36,7 +36,7 @@ static struct side side_of(struct definer *definer, int axis, index_ref image, i
 	struct definition *boxes = IN(BOXES);
 	expr_ref one = LOAD(boxes, AT(image, place, CONSTANT(axis))),
 	         two = LOAD(boxes, AT(image, place, CONSTANT(axis + 2)));
-	if (!attribute_int(definer->node, "center_point_box"))
+	if (!attribute_int(NODE, "center_point_box"))
 		return (struct side){ expr2(definer, SCALAR_minimum, one, two),
 			expr2(definer, SCALAR_maximum, one, two) };
 	expr_ref half = MUL(two, NUMBER(DTYPE_F32, 0.5));
@@ -51,7 +51,7 @@ static expr_ref area_of(struct definer *definer, const struct side *sides)
 /* What two boxes share is more of both together than the threshold. */
 static expr_ref overlaps(struct definer *definer, const struct side *a, const struct side *b)
 {
-	expr_ref most = node_in(definer->node, OVERLAP) ? ELEMENT(OVERLAP, 0) : NUMBER(DTYPE_F32, 0), shared[2];
+	expr_ref most = node_in(NODE, OVERLAP) ? ELEMENT(OVERLAP, 0) : NUMBER(DTYPE_F32, 0), shared[2];
 	FOR (axis, 2)
 		shared[axis] = expr2(definer, SCALAR_maximum,
 		        SUB(expr2(definer, SCALAR_minimum, a[axis].to, b[axis].to),
@@ -64,7 +64,7 @@ static expr_ref overlaps(struct definer *definer, const struct side *a, const st
 
 void define_boxes(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	struct definition *scores = IN(SCORES), *there = IN(THERE);
 	int64_t extents[MAX_RANK], n = scores->extents[2];
 	index_ref at[MAX_RANK];

@@ -8,8 +8,7 @@ static enum dtype type_asked(const struct node *node)
 {
 	const struct attribute *to = node_attribute(node, "to");
 	int64_t number = DTYPE_NONE;
-	if (!to)
-		node_invalid(node, " lacks the attribute \"to\"");
+	INVALID_IF(!to, " lacks the attribute \"to\"");
 	if (to->kind == ATTRIBUTE_STRING) { /* up to opset 5 its name: "FLOAT", "INT64" … */
 		static const struct {
 			const char *name;
@@ -36,8 +35,7 @@ static enum dtype type_asked(const struct node *node)
 	} else {
 		number = node_int(node, "to", 0);
 	}
-	if (number <= DTYPE_NONE || number >= DTYPE_COUNT)
-		node_invalid(node, "%" PRId64 " is no element type", number);
+	INVALID_IF(number <= DTYPE_NONE || number >= DTYPE_COUNT, "%" PRId64 " is no element type", number);
 	return (enum dtype)number;
 }
 
@@ -88,20 +86,19 @@ expr_ref expr_of_type(struct definer *definer, enum dtype to, int cast, expr_ref
 /* ---- Cast, CastLike ---- */
 static void infer_cast_to(struct node *node, enum dtype to)
 {
-	if (node->in[0]->type == DTYPE_STRING || to == DTYPE_STRING)
-		node_unsupported(node, " %s strings is not supported", to == DTYPE_STRING ? "to" : "of");
+	UNSUPPORTED_IF(node->in[0]->type == DTYPE_STRING || to == DTYPE_STRING, " %s strings is not supported",
+	        to == DTYPE_STRING ? "to" : "of");
 	infer_any_type(node, 0);
-	if (to != DTYPE_NONE && !dtype_is_supported(to))
-		node_unsupported(node, " to %s is not supported", dtypes[to].text);
+	UNSUPPORTED_IF(to != DTYPE_NONE && !dtype_is_supported(to), " to %s is not supported", dtypes[to].text);
 	rounding(node, to);
 	infer_output(node, 0, to, node->in[0]->rank, node->in[0]->dims);
 }
 
 void define_cast(struct definer *definer)
 {
-	enum dtype to = definer->node->out[0]->type;
+	enum dtype to = NODE->out[0]->type;
 	SHAPE(0, rank, extents, at);
-	OUT(0, expr_of_type(definer, to, rounding(definer->node, to), BROADCAST(IN(0), rank, at)));
+	OUT(0, expr_of_type(definer, to, rounding(NODE, to), BROADCAST(IN(0), rank, at)));
 }
 
 bool cast_makes_strings(const struct node *node)
@@ -113,7 +110,7 @@ bool cast_makes_strings(const struct node *node)
 bool cast_like_strings(struct bodies *bodies, struct node *node)
 {
 	int count = node->attribute_count;
-	struct attribute *given = arena_new_array(node->graph->build->arena, struct attribute, (size_t)count + 1);
+	struct attribute *given = arena_new_array(node_arena(node), struct attribute, (size_t)count + 1);
 	infer_counts(node, 2, 2, 1);
 	enum dtype to = node->in[1]->type;
 	FOR (i, count)
@@ -143,19 +140,17 @@ void infer_bit_cast(struct node *node)
 {
 	infer_least(node, 1);
 	enum dtype from = infer_any_type(node, 0), to = type_asked(node);
-	if (to == DTYPE_STRING || from == DTYPE_STRING)
-		node_invalid(node, "a string has no bits to be taken as a number");
-	if (from != DTYPE_NONE && dtypes[from].bits != dtypes[to].bits)
-		node_invalid(node, "%s has %d bits, %s has %d; as many are right", dtypes[from].text, dtypes[from].bits,
-		        dtypes[to].text, dtypes[to].bits);
-	if (!dtype_is_supported(to))
-		node_unsupported(node, " to %s is not supported", dtypes[to].text);
+	INVALID_IF(to == DTYPE_STRING || from == DTYPE_STRING, "a string has no bits to be taken as a number");
+	INVALID_IF(from != DTYPE_NONE && dtypes[from].bits != dtypes[to].bits,
+	        "%s has %d bits, %s has %d; as many are right", dtypes[from].text, dtypes[from].bits, dtypes[to].text,
+	        dtypes[to].bits);
+	UNSUPPORTED_IF(!dtype_is_supported(to), " to %s is not supported", dtypes[to].text);
 	infer_output(node, 0, to, node->in[0]->rank, node->in[0]->dims);
 }
 
 void define_bit_cast(struct definer *definer)
 {
-	enum dtype from = definer->node->in[0]->type, to = definer->node->out[0]->type;
+	enum dtype from = NODE->in[0]->type, to = NODE->out[0]->type;
 	SHAPE(0, rank, extents, at);
 	expr_ref x = BROADCAST(definer_in_stored(definer, 0), rank, at);
 	if (dtypes[from].bits < 8)

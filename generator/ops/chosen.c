@@ -40,7 +40,7 @@ static struct dim chosen_dim(struct node *node, int outs, int by, int64_t bound)
 		if (!graph->bounded || bound < 0)
 			return dim_unknown;
 		struct tensor **out = arena_new_array(graph->build->arena, struct tensor *, (size_t)outs + 1);
-		memcpy(out, node->out, (size_t)node->outs * sizeof *out);
+		COPY(out, node->out, node->outs);
 		out[outs] = graph_tensor_fresh(graph, "count");
 		out[outs]->producer = node;
 		node->out = out;
@@ -59,7 +59,7 @@ static void say_count(struct definer *definer, struct definition *counts, int64_
 {
 	index_ref last = CONSTANT(counts->extents[0] - 1);
 	expr_ref all = counts->extents[0] ? LOAD(counts, &last) : I(0);
-	if (counts_on(definer->node))
+	if (counts_on(NODE))
 		OUT(out, all);
 	else
 		REQUIRE(I_IS(all, count), "%" PRId64 " elements are declared, data choose another number", count);
@@ -100,18 +100,17 @@ void infer_compress(struct node *node)
 	infer_first(node);
 	const struct tensor *x = node->in[0], *condition = node->in[1];
 	infer_any_type(node, 0);
-	if (condition->rank >= 0 && condition->rank != 1)
-		node_invalid(node, "the condition has %d dimensions, 1 is right", condition->rank);
+	INVALID_IF(condition->rank >= 0 && condition->rank != 1, "the condition has %d dimensions, 1 is right",
+	        condition->rank);
 	if (!infer_ranks(node, 1, x->type))
 		return;
 	bool whole = !node_attribute(node, "axis");
 	int rank = whole ? 1 : x->rank, axis = whole ? 0 : attribute_axis(node, x->rank);
-	int64_t extent = whole ? tensor_elements(node->graph->build, x) : x->dims[axis].extent;
+	int64_t extent = whole ? node_elements(node, x) : x->dims[axis].extent;
 	if (!whole)
-		memcpy(dims, x->dims, sizeof *dims * (size_t)rank);
-	if (extent >= 0 && condition->rank == 1 && condition->dims[0].extent > extent)
-		node_invalid(
-		        node, "a condition of %" PRId64 " for %" PRId64 " elements", condition->dims[0].extent, extent);
+		COPY(dims, x->dims, rank);
+	INVALID_IF(extent >= 0 && condition->rank == 1 && condition->dims[0].extent > extent,
+	        "a condition of %" PRId64 " for %" PRId64 " elements", condition->dims[0].extent, extent);
 	bool constant = condition->data && extent >= 0 && tensor_is_known(condition);
 	struct dim declared = node->out[0]->rank == rank ? node->out[0]->dims[axis] : dim_unknown;
 	dims[axis] = constant ? dim_of(chosen_by(condition, extent))
@@ -126,14 +125,14 @@ void define_compress(struct definer *definer)
 	struct definition *x = definer_in_stored(definer, 0), *condition = IN(1);
 	index_ref at[MAX_RANK], own[MAX_RANK], i = VAR(0, condition->extents[0]);
 	int64_t extents[MAX_RANK];
-	bool whole = !node_attribute(definer->node, "axis");
-	int rank = definer_shape(definer, 0, extents, at), axis = whole ? 0 : attribute_axis(definer->node, x->rank);
+	bool whole = !node_attribute(NODE, "axis");
+	int rank = definer_shape(definer, 0, extents, at), axis = whole ? 0 : attribute_axis(NODE, x->rank);
 	int64_t n = whole ? definition_elements(x) : x->extents[axis];
 	struct definition *flags = PART("flags", 1, condition->extents, CAST(DTYPE_I64, LOAD(condition, &i)));
 	struct definition *counts = counts_of(definer, "counts", flags);
 	say_count(definer, counts, extents[axis], 1);
 	if (extents[axis] > n)
-		node_invalid(definer->node, "%" PRId64 " elements of %" PRId64 " are declared", extents[axis], n);
+		node_invalid(NODE, "%" PRId64 " elements of %" PRId64 " are declared", extents[axis], n);
 	FOR (d, rank)
 		if (extents[d] == 0) {
 			OUT(0, NUMBER(x->type, 0));
@@ -141,7 +140,7 @@ void define_compress(struct definer *definer)
 		}
 	index_ref place =
 	        at_value(definer, positions_of(definer, "positions", flags, counts, extents[axis]), at[axis], n);
-	memcpy(own, at, sizeof *own * (size_t)rank);
+	COPY(own, at, rank);
 	if (whole)
 		UNFLATTEN(place, x->rank, x->extents, own);
 	else
@@ -156,17 +155,16 @@ void infer_non_zero(struct node *node)
 	infer_first(node);
 	infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
-	if (x->rank == 0)
-		node_unsupported(node, " of a scalar is not supported");
+	UNSUPPORTED_IF(x->rank == 0, " of a scalar is not supported");
 	if (x->rank < 0)
-		infer_output_unknown(node, 0, DTYPE_I64);
+		infer_type(node, 0, DTYPE_I64);
 	else {
 		struct dim declared = node->out[0]->rank == 2 ? node->out[0]->dims[1] : dim_unknown;
 		infer_output(node, 0, DTYPE_I64, 2,
 		        (struct dim[2]){ dim_of(x->rank),
 		                dim_is_known(declared) && !declared.count
 		                        ? dim_unknown
-		                        : chosen_dim(node, 1, 0, tensor_elements(node->graph->build, x)) });
+		                        : chosen_dim(node, 1, 0, node_elements(node, x)) });
 	}
 }
 
@@ -178,7 +176,7 @@ void define_non_zero(struct definer *definer)
 	expr_ref body = NULL;
 	definer_shape(definer, 0, extents, at);
 	if (extents[1] > n)
-		node_invalid(definer->node, "%" PRId64 " elements of %" PRId64 " are declared", extents[1], n);
+		node_invalid(NODE, "%" PRId64 " elements of %" PRId64 " are declared", extents[1], n);
 	if (n)
 		UNFLATTEN(i, x->rank, x->extents, own);
 	struct definition *flags = PART("flags", 1, &n, n ? flag(definer, LOAD(x, own)) : I(0));
@@ -209,12 +207,12 @@ void infer_unique(struct node *node)
 	int64_t count = -1;
 	if (x->rank < 0) {
 		for (int i = 0; i < node->outs && i < 4; i++)
-			infer_output_unknown(node, i, i ? DTYPE_I64 : x->type);
+			infer_type(node, i, i ? DTYPE_I64 : x->type);
 		return;
 	}
 	bool whole = !node_attribute(node, "axis");
 	int rank = whole ? 1 : x->rank, axis = whole ? 0 : attribute_axis(node, x->rank);
-	int64_t n = whole ? tensor_elements(node->graph->build, x) : x->dims[axis].extent;
+	int64_t n = whole ? node_elements(node, x) : x->dims[axis].extent;
 	for (int i = 0; i < node->outs && i < 4; i++) /* whichever output says how many there are */
 		if (node_has_out(node, i) && i != 2 && node->out[i]->rank == (i ? 1 : rank) && count < 0
 		        && !node->out[i]->dims[i ? 0 : axis].count)
@@ -281,7 +279,7 @@ static expr_ref is_repeated(struct definer *definer, struct definition *order, s
 
 void define_unique(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	struct definition *x = IN(0);
 	bool whole = !node_attribute(node, "axis"), sorted = attribute_int(node, "sorted") != 0;
 	int axis = whole ? 0 : attribute_axis(node, x->rank), first_out = 0;
@@ -299,8 +297,7 @@ void define_unique(struct definer *definer)
 		                : first_out == 2 ? "%s of which only the inverse is taken is not supported"
 		                                 : "%s of slices of more than %d elements is not supported",
 		        node->type, COLUMNS_MOST);
-	if (count < 1 || count > n)
-		node_invalid(node, "%" PRId64 " of %" PRId64 " are declared", count, n);
+	INVALID_IF(count < 1 || count > n, "%" PRId64 " of %" PRId64 " are declared", count, n);
 	struct definition *order = row_order(definer, rows);
 	index_ref t = VAR(0, n), term = VAR(1, n), k = VAR(0, count);
 
@@ -327,7 +324,7 @@ void define_unique(struct definer *definer)
 		index_ref at[MAX_RANK], own[MAX_RANK];
 		int rank = definer_shape(definer, 0, extents, at);
 		index_ref place = at_value(definer, positions, at[axis], n);
-		memcpy(own, at, sizeof *own * (size_t)rank);
+		COPY(own, at, rank);
 		if (whole)
 			UNFLATTEN(place, x->rank, x->extents, own);
 		else

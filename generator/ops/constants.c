@@ -17,12 +17,10 @@ void infer_constant_node(struct node *node)
 	infer_least(node, 0);
 	const struct attribute *value = NULL;
 	FOR (i, node->attribute_count) {
-		if (value)
-			node_invalid(node, " has %s and %s, one is right", value->name, node->attributes[i].name);
+		INVALID_IF(value, " has %s and %s, one is right", value->name, node->attributes[i].name);
 		value = &node->attributes[i];
 	}
-	if (!value)
-		node_invalid(node, " has no value");
+	INVALID_IF(!value, " has no value");
 	switch (value->kind) {
 	case ATTRIBUTE_TENSOR:
 		infer_output_like(node, 0, value->t);
@@ -62,8 +60,8 @@ static const struct tensor *fill_of(const struct node *node)
 	const struct attribute *value = node_attribute(node, "value");
 	if (!value)
 		return NULL;
-	if (value->kind != ATTRIBUTE_TENSOR || tensor_elements(node->graph->build, value->t) != 1)
-		node_invalid(node, "value is no tensor of one element");
+	INVALID_IF(value->kind != ATTRIBUTE_TENSOR || node_elements(node, value->t) != 1,
+	        "value is no tensor of one element");
 	return value->t;
 }
 
@@ -100,14 +98,12 @@ void infer_constant_of_shape(struct node *node)
 		return;
 	}
 	if (!shape) {
-		infer_output_unknown(node, 0, type);
+		infer_type(node, 0, type);
 		return;
 	}
-	if (count > MAX_RANK)
-		node_limit(node, " of %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
+	LIMIT_IF(count > MAX_RANK, " of %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
 	FOR (d, count) {
-		if (shape[d] < 0)
-			node_invalid(node, "%" PRId64 " in dimension %" PRId64, shape[d], d);
+		INVALID_IF(shape[d] < 0, "%" PRId64 " in dimension %" PRId64, shape[d], d);
 		dims[d] = dim_of(shape[d]);
 	}
 	infer_output(node, 0, type, (int)count, dims);
@@ -115,16 +111,16 @@ void infer_constant_of_shape(struct node *node)
 
 void define_constant_of_shape(struct definer *definer)
 {
-	const struct tensor *fill = fill_of(definer->node);
+	const struct tensor *fill = fill_of(NODE);
 	expr_ref all = I(1);
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
-	bool late = node_in_is_late(definer->node, 0);
+	bool late = node_in_is_late(NODE, 0);
 	if (late && definer_elements(definer, 0) != rank)
-		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
+		node_invalid(NODE, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 0), rank);
 	for (int d = 0; late && d < rank; d++)
-		all = I_AND(all, I_EQUAL(ELEMENT(0, d), DIM(&definer->node->out[0]->dims[d])));
+		all = I_AND(all, I_EQUAL(ELEMENT(0, d), DIM(&NODE->out[0]->dims[d])));
 	definer_require_dims(definer);
 	REQUIRE(all, "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
 	if (!fill) {
@@ -144,7 +140,7 @@ void define_constant_of_shape(struct definer *definer)
 static bool take_counts(struct node *node, int64_t from, int64_t to)
 {
 	const struct tensor *x = node->in[0];
-	struct tensor **in = arena_new_array(node->graph->build->arena, struct tensor *, MAX_RANK + 1);
+	struct tensor **in = arena_new_array(node_arena(node), struct tensor *, MAX_RANK + 1);
 	int ins = 0;
 	in[ins++] = node->in[0];
 	for (int64_t d = from; d < to; d++)
@@ -177,7 +173,7 @@ void infer_shape(struct node *node)
 	infer_output(node, 0, DTYPE_I64, 1, &length);
 	if (take_counts(node, from, to))
 		return;
-	int64_t *extents = arena_new_array(node->graph->build->arena, int64_t, (size_t)(to - from) + 1);
+	int64_t *extents = arena_new_array(node_arena(node), int64_t, (size_t)(to - from) + 1);
 	for (int64_t d = from; d < to; d++) {
 		if (!dim_is_known(x->dims[d]))
 			return;
@@ -189,7 +185,7 @@ void infer_shape(struct node *node)
 
 void define_shape(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	const struct tensor *x = node->in[0];
 	if (node->ins > 1) {
 		index_ref k = VAR(0, node->out[0]->dims[0].extent);
@@ -203,9 +199,9 @@ void define_shape(struct definer *definer)
 		OUT(0, body);
 		return;
 	}
-	if (!definer->node->out[0]->data)
-		node_fail(definer->node, EXIT_USAGE, "%s of %s, whose dimensions are not all bound: use --dim",
-		        definer->node->type, definer->node->in[0]->name);
+	if (!NODE->out[0]->data)
+		node_fail(NODE, EXIT_USAGE, "%s of %s, whose dimensions are not all bound: use --dim", NODE->type,
+		        NODE->in[0]->name);
 }
 
 /* ---- Size: the number of elements, likewise ---- */
@@ -213,7 +209,7 @@ void infer_size(struct node *node)
 {
 	infer_least(node, 1);
 	infer_output(node, 0, DTYPE_I64, 0, NULL);
-	int64_t elements = node->in[0]->rank < 0 ? -1 : tensor_elements(node->graph->build, node->in[0]);
+	int64_t elements = node->in[0]->rank < 0 ? -1 : node_elements(node, node->in[0]);
 	if (elements < 0)
 		return;
 	if (tensor_counted(node->in[0])) {
@@ -223,7 +219,7 @@ void infer_size(struct node *node)
 		node_hands_on(node, size);
 		return;
 	}
-	int64_t *data = arena_new(node->graph->build->arena, int64_t);
+	int64_t *data = arena_new(node_arena(node), int64_t);
 	*data = elements;
 	node->out[0]->data = data;
 	node->out[0]->bytes = sizeof *data;
@@ -235,8 +231,9 @@ void define_size(struct definer *definer) { define_shape(definer); }
 static bool number_in(const struct node *node, int i, double *number, int64_t *whole)
 {
 	const struct tensor *tensor = node->in[i];
-	if (tensor->rank > 1 || (tensor->rank == 1 && dim_is_known(tensor->dims[0]) && tensor->dims[0].extent != 1))
-		node_invalid(node, "input %d has more than one element", i);
+	INVALID_IF(
+	        tensor->rank > 1 || (tensor->rank == 1 && dim_is_known(tensor->dims[0]) && tensor->dims[0].extent != 1),
+	        "input %d has more than one element", i);
 	if (!tensor->data)
 		return false;
 	if (tensor->type == DTYPE_F32 || tensor->type == DTYPE_F64) {
@@ -267,15 +264,16 @@ void infer_one_hot(struct node *node)
 	infer_least(node, 3);
 	enum dtype type = infer_number_type(node, 2);
 	const struct tensor *indices = node->in[0], *values = node->in[2];
-	if (values->rank >= 0 && (values->rank != 1 || (dim_is_known(values->dims[0]) && values->dims[0].extent != 2)))
-		node_invalid(node, "values has %d dimensions, one of 2 is right", values->rank);
-	if (node->in[1]->type != DTYPE_NONE && number_in(node, 1, &number, &depth)
-	        && (depth < 1 || depth > (int64_t)1 << 40))
-		node_invalid(node, "depth is %g, 1 to 2^40 is right", number);
+	INVALID_IF(values->rank >= 0
+	                && (values->rank != 1 || (dim_is_known(values->dims[0]) && values->dims[0].extent != 2)),
+	        "values has %d dimensions, one of 2 is right", values->rank);
+	INVALID_IF(node->in[1]->type != DTYPE_NONE && number_in(node, 1, &number, &depth)
+	                && (depth < 1 || depth > (int64_t)1 << 40),
+	        "depth is %g, 1 to 2^40 is right", number);
 	if (!infer_ranks(node, 1, type))
 		return;
-	if (indices->rank == MAX_RANK)
-		node_limit(node, "indices of %d dimensions, at most %d are supported", indices->rank, MAX_RANK - 1);
+	LIMIT_IF(indices->rank == MAX_RANK, "indices of %d dimensions, at most %d are supported", indices->rank,
+	        MAX_RANK - 1);
 	int64_t axis = attribute_axis(node, indices->rank + 1);
 	for (int d = 0; d <= indices->rank; d++)
 		dims[d] = d == axis ? depth < 0 ? dim_unknown : dim_of(depth) : indices->dims[d - (d > axis)];
@@ -311,8 +309,8 @@ void define_one_hot(struct definer *definer)
 	int64_t depth;
 	double number;
 	SHAPE(0, rank, extents, at);
-	int axis = attribute_axis(definer->node, rank);
-	if (!number_in(definer->node, 1, &number, &depth)) { /* what is declared */
+	int axis = attribute_axis(NODE, rank);
+	if (!number_in(NODE, 1, &number, &depth)) { /* what is declared */
 		depth = extents[axis];
 		REQUIRE(I_IS(CAST(DTYPE_I64, ELEMENT(1, 0)), depth), "a depth of %" PRId64 ", as declared, is right",
 		        depth);
@@ -334,14 +332,13 @@ void infer_eye_like(struct node *node)
 	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	int64_t asked = node_int(node, "dtype", x->type);
-	if (asked < 0 || asked >= DTYPE_COUNT || !dtypes[asked].text)
-		node_invalid(node, "dtype is %" PRId64 ", no element type", asked);
-	if (asked != DTYPE_NONE && !dtype_is_supported((enum dtype)asked))
-		node_unsupported(node, " to %s is not supported", dtypes[asked].text);
-	if (x->rank >= 0 && x->rank != 2)
-		node_invalid(node, "data has %d dimensions, 2 are right", x->rank);
+	INVALID_IF(asked < 0 || asked >= DTYPE_COUNT || !dtypes[asked].text, "dtype is %" PRId64 ", no element type",
+	        asked);
+	UNSUPPORTED_IF(asked != DTYPE_NONE && !dtype_is_supported((enum dtype)asked), " to %s is not supported",
+	        dtypes[asked].text);
+	INVALID_IF(x->rank >= 0 && x->rank != 2, "data has %d dimensions, 2 are right", x->rank);
 	if (x->rank < 0)
-		infer_output_unknown(node, 0, (enum dtype)asked);
+		infer_type(node, 0, (enum dtype)asked);
 	else
 		infer_output(node, 0, (enum dtype)asked, 2, x->dims);
 }
@@ -349,9 +346,9 @@ void infer_eye_like(struct node *node)
 void define_eye_like(struct definer *definer)
 {
 	index_ref at[MAX_RANK];
-	int64_t extents[MAX_RANK], k = attribute_int(definer->node, "k");
+	int64_t extents[MAX_RANK], k = attribute_int(NODE, "k");
 	definer_shape(definer, 0, extents, at);
-	enum dtype type = dtype_stored(definer->node->out[0]->type);
+	enum dtype type = dtype_stored(NODE->out[0]->type);
 	bool none = k <= -extents[0] || k >= extents[1];
 	struct range diagonal = { SUM(at[1], SCALE(at[0], -1)), none ? 0 : k, none ? 0 : k + 1 };
 	OUT(0, SELECT(&diagonal, 1, NUMBER(type, 1), NUMBER(type, 0)));
@@ -399,8 +396,8 @@ void infer_range(struct node *node)
 		infer_output(node, 0, type, 1, &dim);
 		return;
 	}
-	if (is_float ? !(fabs(number[2]) > 0 && isfinite(number[2])) : !whole[2])
-		node_invalid(node, "delta is %g, a number other than 0 is right", number[2]);
+	INVALID_IF(is_float ? !(fabs(number[2]) > 0 && isfinite(number[2])) : !whole[2],
+	        "delta is %g, a number other than 0 is right", number[2]);
 	double steps = ceil((number[1] - number[0]) / number[2]);
 	if (!is_float) { /* exactly, in 64 bits without a sign */
 		uint64_t span = whole[2] > 0 ? (uint64_t)whole[1] - (uint64_t)whole[0]
@@ -409,10 +406,8 @@ void infer_range(struct node *node)
 		steps = (whole[2] > 0 ? whole[1] > whole[0] : whole[1] < whole[0]) ? (double)((span - 1) / step + 1)
 		                                                                   : 0;
 	}
-	if (steps != steps)
-		node_invalid(node, "from %g to %g by %g", number[0], number[1], number[2]);
-	if (!(steps < 0x1p40))
-		node_limit(node, "%g elements", steps);
+	INVALID_IF(steps != steps, "from %g to %g by %g", number[0], number[1], number[2]);
+	LIMIT_IF(!(steps < 0x1p40), "%g elements", steps);
 	count = steps > 0 ? (int64_t)steps : 0;
 	infer_output(node, 0, type, 1, (struct dim[]){ dim_of(count) });
 }
@@ -474,8 +469,8 @@ void define_range(struct definer *definer)
 	double number;
 	definer_shape(definer, 0, extents, at);
 	FOR (i, 3)
-		if (!number_in(definer->node, i, &number, &whole)) {
-			if (definer->node->out[0]->dims[0].count)
+		if (!number_in(NODE, i, &number, &whole)) {
+			if (NODE->out[0]->dims[0].count)
 				definer_require_dims(definer);
 			else
 				declared_range(definer, extents[0]);

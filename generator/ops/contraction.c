@@ -17,31 +17,27 @@ void convolution_of(const struct node *node, struct convolution *conv)
 {
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	int64_t kernel[MAX_RANK];
-	if (w->rank != x->rank)
-		node_invalid(node, "data has %d dimensions, the weights have %d", x->rank, w->rank);
+	INVALID_IF(w->rank != x->rank, "data has %d dimensions, the weights have %d", x->rank, w->rank);
 	for (int d = 2; d < w->rank; d++)
 		kernel[d - 2] = w->dims[d].extent;
 	window_of(node, x, kernel, &conv->window);
 	conv->group = attribute_int(node, "group");
-	if (conv->group < 1)
-		node_invalid(node, "group is %" PRId64 ", at least 1 is right", conv->group);
+	INVALID_IF(conv->group < 1, "group is %" PRId64 ", at least 1 is right", conv->group);
 	int64_t channels = x->dims[1].extent, outs = w->dims[0].extent, each = w->dims[1].extent;
-	if (outs >= 0 && outs % conv->group)
-		node_invalid(
-		        node, "%" PRId64 " output channels do not divide into %" PRId64 " groups", outs, conv->group);
-	if (channels >= 0 && each >= 0 && (channels % conv->group || channels / conv->group != each))
-		node_invalid(node,
-		        "the weights have %" PRId64 " input channels in each of %" PRId64 " groups, data has %" PRId64
-		        " in all",
-		        each, conv->group, channels);
+	INVALID_IF(outs >= 0 && outs % conv->group, "%" PRId64 " output channels do not divide into %" PRId64 " groups",
+	        outs, conv->group);
+	INVALID_IF(channels >= 0 && each >= 0 && (channels % conv->group || channels / conv->group != each),
+	        "the weights have %" PRId64 " input channels in each of %" PRId64 " groups, data has %" PRId64
+	        " in all",
+	        each, conv->group, channels);
 }
 
 void infer_bias(const struct node *node, int i, struct dim outs)
 {
 	const struct tensor *bias = node_in(node, i);
-	if (bias && bias->rank >= 0 && (bias->rank != 1 || (dims_differ(outs, bias->dims[0]))))
-		node_invalid(node, "the bias has %d dimensions of %" PRId64 ", one of %" PRId64 " is right", bias->rank,
-		        bias->rank ? bias->dims[0].extent : 0, outs.extent);
+	INVALID_IF(bias && bias->rank >= 0 && (bias->rank != 1 || (dims_differ(outs, bias->dims[0]))),
+	        "the bias has %d dimensions of %" PRId64 ", one of %" PRId64 " is right", bias->rank,
+	        bias->rank ? bias->dims[0].extent : 0, outs.extent);
 }
 
 static void infer_conv(struct node *node, enum dtype type, bool has_bias)
@@ -84,7 +80,7 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 	struct definition *x = IN(0), *w = IN(1);
 	index_ref x_at[MAX_RANK], w_at[MAX_RANK];
 	int64_t reduced[MAX_RANK];
-	convolution_of(definer->node, &conv);
+	convolution_of(NODE, &conv);
 	SHAPE(0, rank, extents, at);
 	int count = conv.window.count;
 	FOR (d, count)
@@ -101,9 +97,9 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 	expr_ref zero_w = zeros && zeros[1] ? BROADCAST(zeros[1], 1, &at[1]) : NULL;
 	expr_ref data = window_load(definer, &conv.window, x, x_at, 2, rank, zero_x ? zero_x : NUMBER(x->type, 0));
 	expr_ref start = bias ? LOAD(bias, &at[1]) : NULL;
-	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM,
-	        count + 1, reduced, start,
-	        MUL(factor(definer, data, zeros, zero_x), factor(definer, LOAD(w, w_at), zeros, zero_w)));
+	struct definition *sum =
+	        definer_reduction(definer, NODE->out[0]->name, rank, extents, REDUCE_SUM, count + 1, reduced, start,
+	                MUL(factor(definer, data, zeros, zero_x), factor(definer, LOAD(w, w_at), zeros, zero_w)));
 	mark_batch(sum, 1);
 	GIVE(0, sum);
 }
@@ -116,11 +112,10 @@ void infer_convolution_integer(struct node *node)
 	infer_least(node, 2);
 	const struct tensor *w = node->in[1], *zero_w = node_in(node, 3);
 	infer_scalar(node, 2);
-	if (zero_w && zero_w->rank >= 0 && w->rank > 0 && !tensor_is_scalar_like(zero_w)
-	        && (zero_w->rank != 1 || (dims_differ(w->dims[0], zero_w->dims[0]))))
-		node_invalid(node,
-		        "the zero point of the weights has %d dimensions of %" PRId64 ", one of %" PRId64 " is right",
-		        zero_w->rank, zero_w->dims[0].extent, w->dims[0].extent);
+	INVALID_IF(zero_w && zero_w->rank >= 0 && w->rank > 0 && !tensor_is_scalar_like(zero_w)
+	                && (zero_w->rank != 1 || (dims_differ(w->dims[0], zero_w->dims[0]))),
+	        "the zero point of the weights has %d dimensions of %" PRId64 ", one of %" PRId64 " is right",
+	        zero_w->rank, zero_w->dims[0].extent, w->dims[0].extent);
 	infer_conv(node, DTYPE_I32, false);
 }
 
@@ -134,18 +129,15 @@ static void transposed_of(const struct node *node, struct convolution *conv)
 {
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	int64_t kernel[MAX_RANK], channels = x->rank > 1 ? x->dims[1].extent : -1;
-	if (w->rank != x->rank)
-		node_invalid(node, "data has %d dimensions, the weights have %d", x->rank, w->rank);
+	INVALID_IF(w->rank != x->rank, "data has %d dimensions, the weights have %d", x->rank, w->rank);
 	for (int d = 2; d < w->rank; d++)
 		kernel[d - 2] = w->dims[d].extent;
 	window_transposed_of(node, x, kernel, &conv->window);
 	conv->group = attribute_int(node, "group");
-	if (conv->group < 1 || (channels >= 0 && channels % conv->group))
-		node_invalid(node, "group is %" PRId64 ", which does not divide %" PRId64 " channels", conv->group,
-		        channels);
-	if (channels >= 0 && w->dims[0].extent >= 0 && channels != w->dims[0].extent)
-		node_invalid(
-		        node, "data has %" PRId64 " channels, the weights have %" PRId64, channels, w->dims[0].extent);
+	INVALID_IF(conv->group < 1 || (channels >= 0 && channels % conv->group),
+	        "group is %" PRId64 ", which does not divide %" PRId64 " channels", conv->group, channels);
+	INVALID_IF(channels >= 0 && w->dims[0].extent >= 0 && channels != w->dims[0].extent,
+	        "data has %" PRId64 " channels, the weights have %" PRId64, channels, w->dims[0].extent);
 }
 
 void infer_convolution_transposed(struct node *node)
@@ -159,8 +151,8 @@ void infer_convolution_transposed(struct node *node)
 		return;
 	transposed_of(node, &conv);
 	int64_t outs = -1;
-	if (dim_is_known(w->dims[1]) && __builtin_mul_overflow(w->dims[1].extent, conv.group, &outs))
-		node_limit(node, "%" PRId64 " groups of %" PRId64 " channels", conv.group, w->dims[1].extent);
+	LIMIT_IF(dim_is_known(w->dims[1]) && __builtin_mul_overflow(w->dims[1].extent, conv.group, &outs),
+	        "%" PRId64 " groups of %" PRId64 " channels", conv.group, w->dims[1].extent);
 	dims[0] = x->dims[0];
 	dims[1] = outs < 0 ? dim_unknown : dim_of(outs);
 	FOR (d, conv.window.count)
@@ -352,7 +344,7 @@ static void define_phases(struct definer *definer, const struct convolution *con
 		if (from_first)
 			over[v] = ceil_div(extents[2 + d], stride);
 		int64_t ahead = from_first ? 0 : before - first * stride;
-		ends[v] = places_there(definer, definer->node->out[0]->dims[2 + d].count, ahead, stride, over[v]);
+		ends[v] = places_there(definer, NODE->out[0]->dims[2 + d].count, ahead, stride, over[v]);
 		index_ref tap = VAR(rank + d, each), from = PLUS(at[2 + d], ahead),
 		          place = PLUS(VAR(v, over[v]), first);
 		taps.reduced[d] = each;
@@ -520,7 +512,7 @@ static void define_taps(struct definer *definer, const struct convolution *conv,
 		meets[1] = (struct range){ taps.x_at[2 + d], 0, x->extents[2 + d] };
 		taps.range_count += 2;
 	}
-	GIVE(0, sum_of_taps(definer, definer->node->out[0]->name, rank, extents, w, &taps));
+	GIVE(0, sum_of_taps(definer, NODE->out[0]->name, rank, extents, w, &taps));
 }
 
 /* ---- data of one place (a generator's first layer): each result has one tap ---- */
@@ -563,7 +555,7 @@ static void define_one_place(struct definer *definer, const struct convolution *
 void define_convolution_transposed(struct definer *definer)
 {
 	struct convolution conv;
-	transposed_of(definer->node, &conv);
+	transposed_of(NODE, &conv);
 	struct definition *w = IN(1);
 	SHAPE(0, rank, extents, at);
 	if (is_one_place(&conv, IN(0))) {
@@ -604,12 +596,10 @@ static void infer_product(struct node *node, enum dtype type, int bias)
 	const struct tensor *a = node->in[0], *b = node->in[1];
 	if (!infer_ranks(node, 2, type))
 		return;
-	if (a->rank == 0 || b->rank == 0)
-		node_invalid(node, "a scalar is no matrix");
+	INVALID_IF(a->rank == 0 || b->rank == 0, "a scalar is no matrix");
 	struct matmul m = matmul_of(a->rank, b->rank);
 	struct dim k = a->dims[a->rank - 1], l = b->dims[m.b_vector ? 0 : b->rank - 2];
-	if (dims_differ(k, l))
-		node_invalid(node, "rows of %" PRId64 " against columns of %" PRId64, k.extent, l.extent);
+	INVALID_IF(dims_differ(k, l), "rows of %" PRId64 " against columns of %" PRId64, k.extent, l.extent);
 	FOR (d, batch[0].rank = m.a_batch)
 		batch[0].dims[d] = a->dims[d];
 	FOR (d, batch[1].rank = m.b_batch)
@@ -619,8 +609,7 @@ static void infer_product(struct node *node, enum dtype type, int bias)
 		dims[rank++] = a->dims[a->rank - 2];
 	if (!m.b_vector)
 		dims[rank++] = b->dims[b->rank - 1];
-	if (node_in(node, bias) && m.b_vector)
-		node_invalid(node, "a bias needs columns");
+	INVALID_IF(node_in(node, bias) && m.b_vector, "a bias needs columns");
 	infer_bias(node, bias, b->dims[b->rank - 1]);
 	infer_output(node, 0, type, rank, dims);
 }
@@ -655,12 +644,12 @@ static void define_product(struct definer *definer, struct definition *bias, str
 		zero_a = zeros[0]->rank == 1 && !m.a_vector ? BROADCAST(zeros[0], 1, &a_at[a->rank - 2])
 		                                            : BROADCAST(zeros[0], a->rank, a_at);
 	struct definition *sum =
-	        definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, start,
+	        definer_reduction(definer, NODE->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, start,
 	                MUL(factor(definer, BROADCAST(a, a->rank, a_at), zeros, zero_a),
 	                        factor(definer, BROADCAST(b, b->rank, b_at), zeros, zero_b)));
 	mark_batch(sum, (1u << (m.b_vector ? rank : rank - 1)) - 1); /* all but the columns */
 	if (sum->reduced)                                            /* what is there of both, else 0: counts.c */
-		sum->count.reduced[0] = definer_count(definer, definer->node->in[0]->dims[a->rank - 1].count);
+		sum->count.reduced[0] = definer_count(definer, NODE->in[0]->dims[a->rank - 1].count);
 	GIVE(0, sum);
 }
 
@@ -680,9 +669,8 @@ static void infer_zero(const struct node *node, int i, const struct tensor *of, 
 		struct dim want = own == terms ? dim_of(1) : of->dims[own];
 		fits = !dims_differ(want, zero->dims[d]);
 	}
-	if (!fits)
-		node_invalid(node, "the zero point (input %d) is neither one number nor one for each %s", i,
-		        rows ? "row" : "column");
+	INVALID_IF(!fits, "the zero point (input %d) is neither one number nor one for each %s", i,
+	        rows ? "row" : "column");
 }
 
 void infer_matmul_integer(struct node *node)
@@ -705,29 +693,26 @@ void infer_gemm(struct node *node)
 	enum dtype type = node->in[0]->type;
 	const struct tensor *a = node->in[0], *b = node->in[1], *c = node_in(node, 2);
 	bool a_transposed = attribute_int(node, "transA") != 0, b_transposed = attribute_int(node, "transB") != 0;
-	if ((a->rank >= 0 && a->rank != 2) || (b->rank >= 0 && b->rank != 2))
-		node_invalid(node, "A has %d dimensions, B has %d, 2 are right", a->rank, b->rank);
+	INVALID_IF((a->rank >= 0 && a->rank != 2) || (b->rank >= 0 && b->rank != 2),
+	        "A has %d dimensions, B has %d, 2 are right", a->rank, b->rank);
 	struct dim m = a->rank == 2 ? a->dims[a_transposed] : dim_unknown,
 	           k = a->rank == 2 ? a->dims[!a_transposed] : dim_unknown;
 	struct dim l = b->rank == 2 ? b->dims[b_transposed] : dim_unknown,
 	           n = b->rank == 2 ? b->dims[!b_transposed] : dim_unknown;
-	if (dims_differ(k, l))
-		node_invalid(node, "rows of %" PRId64 " against columns of %" PRId64, k.extent, l.extent);
+	INVALID_IF(dims_differ(k, l), "rows of %" PRId64 " against columns of %" PRId64, k.extent, l.extent);
 	struct dim dims[2] = { m, n };
-	if (c && c->rank > 2)
-		node_invalid(node, "C has %d dimensions, at most 2 are right", c->rank);
+	INVALID_IF(c && c->rank > 2, "C has %d dimensions, at most 2 are right", c->rank);
 	for (int d = 0; c && d < c->rank; d++) {
 		struct dim want = dims[2 - c->rank + d];
-		if (dims_differ(want, c->dims[d]) && c->dims[d].extent != 1)
-			node_invalid(node, "C has %" PRId64 " where %" PRId64 " or 1 is right", c->dims[d].extent,
-			        want.extent);
+		INVALID_IF(dims_differ(want, c->dims[d]) && c->dims[d].extent != 1,
+		        "C has %" PRId64 " where %" PRId64 " or 1 is right", c->dims[d].extent, want.extent);
 	}
 	infer_output(node, 0, type, 2, dims);
 }
 
 void define_gemm(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	struct definition *a = IN(0), *b = IN(1), *c = IN(2);
 	double alpha = attribute_float(node, "alpha"), beta = attribute_float(node, "beta");
 	bool a_transposed = attribute_int(node, "transA") != 0, b_transposed = attribute_int(node, "transB") != 0;

@@ -60,8 +60,7 @@ void holder_out(struct holder *h, int k, struct tensor *tensor)
 struct graph *control_graph(const struct node *node, const char *name)
 {
 	const struct attribute *attribute = node_attribute(node, name);
-	if (!attribute || !attribute->g)
-		node_invalid(node, " lacks the attribute \"%s\"", name);
+	INVALID_IF(!attribute || !attribute->g, " lacks the attribute \"%s\"", name);
 	return attribute->g;
 }
 
@@ -130,7 +129,7 @@ struct holder holder_of(struct bodies *bodies, struct node *node)
 	return (struct holder){ .bodies = bodies,
 		.node = node,
 		.graph = node->graph,
-		.arena = node->graph->build->arena,
+		.arena = node_arena(node),
 		.expansion = { .owner = node, .copied = &bodies->copied } };
 }
 
@@ -220,8 +219,8 @@ struct tensor *holder_select(struct holder *h, struct tensor *condition, struct 
 void control_want_truth(const struct node *node, int i)
 {
 	const struct tensor *in = node_in(node, i);
-	if (in && in->type != DTYPE_NONE && in->type != DTYPE_BOOL)
-		node_invalid(node, "the condition is %s, bool is right", dtypes[in->type].text);
+	INVALID_IF(in && in->type != DTYPE_NONE && in->type != DTYPE_BOOL, "the condition is %s, bool is right",
+	        dtypes[in->type].text);
 	infer_scalar(node, i);
 }
 

@@ -179,7 +179,7 @@ static void add_parts(struct loop *loop, struct tensor *const *parts)
 		FOR (k, loop->scans) {
 			struct tensor **longer = arena_new_array(loop->h.arena, struct tensor *, (size_t)room);
 			if (loop->room)
-				memcpy(longer, loop->parts[k], (size_t)loop->room * sizeof *longer);
+				COPY(longer, loop->parts[k], loop->room);
 			loop->parts[k] = longer;
 		}
 		loop->room = room;
@@ -378,10 +378,9 @@ void control_refuse_loop(const struct node *node)
 		        "Loop: nothing bounds the rounds that input %.60s says: use --dim %.60s=0..MOST or --value "
 		        "%.60s=NUMBER",
 		        trips->name, trips->name, trips->name);
-	if (trips && trips->data && tensor_int(trips, 0) <= ROUNDS_MOST)
-		node_unsupported(node,
-		        "how many rounds there are comes at run time, and no declared shape says how many an "
-		        "output stacks");
+	UNSUPPORTED_IF(trips && trips->data && tensor_int(trips, 0) <= ROUNDS_MOST,
+	        "how many rounds there are comes at run time, and no declared shape says how many an "
+	        "output stacks");
 	node_unsupported(node,
 	        "how many rounds there are comes at run time, and neither a constant M of at most %d nor the "
 	        "declared shape of an output bounds them",
@@ -397,22 +396,21 @@ bool expand_loop(struct bodies *bodies, struct node *node, const struct op *op)
 	(void)op;
 	infer_counts(node, 0, ANY, ANY);
 	struct tensor *trips = node_in(node, 0);
-	if (trips && trips->type != DTYPE_NONE && trips->type != DTYPE_I64)
-		node_invalid(node, "M is %s, int64 is right", dtypes[trips->type].text);
+	INVALID_IF(trips && trips->type != DTYPE_NONE && trips->type != DTYPE_I64, "M is %s, int64 is right",
+	        dtypes[trips->type].text);
 	infer_scalar(node, 0);
 	control_want_truth(node, 1);
 	loop.carried = node->ins > 2 ? (size_t)node->ins - 2 : 0;
 	control_want_graph(node, "body", body, 2 + loop.carried, 1 + loop.carried, true);
 	loop.scans = body->outputs.count - 1 - loop.carried;
-	if ((size_t)node->outs > loop.carried + loop.scans)
-		node_invalid(node, " has %d outputs, the body makes %zu", node->outs, loop.carried + loop.scans);
+	INVALID_IF((size_t)node->outs > loop.carried + loop.scans, " has %d outputs, the body makes %zu", node->outs,
+	        loop.carried + loop.scans);
 	for (int i = 2; i < node->ins; i++)
-		if (!node->in[i])
-			node_invalid(node, " lacks input %d", i);
+		INVALID_IF(!node->in[i], " lacks input %d", i);
 	if (loop.carried && control_stack_growing(bodies, node))
 		return true;
 	loop.now = arena_new_array(h->arena, struct tensor *, 2 + loop.carried);
-	memcpy(loop.now, node->in, (size_t)node->ins * sizeof *loop.now);
+	COPY(loop.now, node->in, node->ins);
 	if (!loop.now[1])
 		loop.now[1] = holder_truth(h, true);
 	loop.parts = arena_new_array(h->arena, struct tensor **, loop.scans + 1);
@@ -468,8 +466,8 @@ void infer_rounds(struct node *node)
 
 void define_rounds(struct definer *definer)
 {
-	int64_t rounds = node_int(definer->node, "rounds", 0), most = attribute_int(definer->node, "most");
-	if (attribute_int(definer->node, "counted")) { /* ingot.Fit asks */
+	int64_t rounds = node_int(NODE, "rounds", 0), most = attribute_int(NODE, "most");
+	if (attribute_int(NODE, "counted")) { /* ingot.Fit asks */
 		GIVE(0, IN(0));
 		return;
 	}

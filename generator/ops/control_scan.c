@@ -93,7 +93,7 @@ static bool repeat_scan(struct repeating *r, void *user)
 	FOR (k, scan->outs)
 		s->out[k] = with_axis(h, results[scan->states + k], 0,
 		        node_axis(h->node, scan->out_axis[k], out[scan->states + k]->rank + 1));
-	memcpy(s->state, results, (size_t)scan->states * sizeof *s->state);
+	COPY(s->state, results, scan->states);
 	return true;
 }
 
@@ -113,7 +113,7 @@ static struct tensor **scanned(struct scan *scan, struct tensor **state, struct 
 	              **now = arena_new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins));
 	FOR (k, scan->outs)
 		part[k] = arena_new_array(h->arena, struct tensor *, parts);
-	memcpy(now, state, (size_t)scan->states * sizeof *now);
+	COPY(now, state, scan->states);
 	FOR (t, (scan->rounds ? scan->rounds : 1)) {
 		FOR (i, scan->ins) {
 			now[scan->states + i] = scan->rounds
@@ -146,7 +146,7 @@ static struct tensor **scanned(struct scan *scan, struct tensor **state, struct 
 		int64_t axis = node_axis(h->node, scan->out_axis[k], one->rank + 1);
 		out[k] = scan->rounds ? holder_stack(h, scan->rounds, part[k], axis) : holder_stack_none(h, one, axis);
 	}
-	memcpy(state, now, (size_t)scan->states * sizeof *now);
+	COPY(state, now, scan->states);
 	return out;
 }
 
@@ -196,24 +196,21 @@ bool expand_scan(struct bodies *bodies, struct node *node, const struct op *op)
 	struct graph *body = h->expansion.body = control_graph(node, "body");
 	int batches = node->since < 9; /* version 8: axis 0 of all; input 0 says how long each is */
 	(void)op;
-	if (!node_attribute(node, "num_scan_inputs"))
-		node_invalid(node, " lacks the attribute \"num_scan_inputs\"");
+	INVALID_IF(!node_attribute(node, "num_scan_inputs"), " lacks the attribute \"num_scan_inputs\"");
 	int64_t ins = node_int(node, "num_scan_inputs", 0);
 	infer_counts(node, 0, ANY, ANY);
-	if (ins < 1 || ins > node->ins - batches)
-		node_invalid(node, "num_scan_inputs is %" PRId64 " of %d inputs", ins, node->ins - batches);
+	INVALID_IF(ins < 1 || ins > node->ins - batches, "num_scan_inputs is %" PRId64 " of %d inputs", ins,
+	        node->ins - batches);
 	scan.ins = (int)ins;
 	scan.states = node->ins - batches - scan.ins;
 	control_want_graph(node, "body", body, (size_t)(node->ins - batches), (size_t)scan.states, true);
 	scan.outs = (int)body->outputs.count - scan.states;
-	if (node->outs > scan.states + scan.outs)
-		node_invalid(node, " has %d outputs, the body makes %d", node->outs, scan.states + scan.outs);
+	INVALID_IF(node->outs > scan.states + scan.outs, " has %d outputs, the body makes %d", node->outs,
+	        scan.states + scan.outs);
 	struct tensor **in = node->in + batches;
 	FOR (i, scan.states + scan.ins) {
-		if (!in[i])
-			node_invalid(node, " lacks input %d", i + batches);
-		if (in[i]->rank >= 0 && in[i]->rank < batches)
-			node_invalid(node, "%s has no axis of batches", in[i]->name);
+		INVALID_IF(!in[i], " lacks input %d", i + batches);
+		INVALID_IF(in[i]->rank >= 0 && in[i]->rank < batches, "%s has no axis of batches", in[i]->name);
 		if (!tensor_is_known(in[i]))
 			return false;
 	}
@@ -226,9 +223,8 @@ bool expand_scan(struct bodies *bodies, struct node *node, const struct op *op)
 		const struct tensor *from = in[scan.states + i];
 		scan.in_axis[i] = node_axis(node, axes[i] + (batches && axes[i] >= 0 ? batches : 0), from->rank);
 		int64_t extent = from->dims[scan.in_axis[i]].extent;
-		if (i && extent != scan.rounds)
-			node_invalid(node, "%s has %" PRId64 " rounds, %s has %" PRId64, in[scan.states]->name,
-			        scan.rounds, from->name, extent);
+		INVALID_IF(i && extent != scan.rounds, "%s has %" PRId64 " rounds, %s has %" PRId64,
+		        in[scan.states]->name, scan.rounds, from->name, extent);
 		scan.rounds = extent;
 		scan.in_axis[i] -= batches;
 	}
@@ -236,13 +232,12 @@ bool expand_scan(struct bodies *bodies, struct node *node, const struct op *op)
 	bodies->rounds++;
 	if (batches) {
 		const struct tensor *lengths = node->in[0];
-		if (lengths && (!lengths->data || !all_are(lengths, scan.rounds)))
-			node_unsupported(
-			        node, "sequences of other lengths than the tensor (sequence_lens) are not supported");
+		UNSUPPORTED_IF(lengths && (!lengths->data || !all_are(lengths, scan.rounds)),
+		        "sequences of other lengths than the tensor (sequence_lens) are not supported");
 		scan_batches(&scan, in);
 	} else {
 		struct tensor **state = arena_new_array(h->arena, struct tensor *, (size_t)scan.states + 1);
-		memcpy(state, in, (size_t)scan.states * sizeof *state);
+		COPY(state, in, scan.states);
 		struct tensor **outs = scanned(&scan, state, in + scan.states);
 		FOR (k, scan.states + scan.outs)
 			if (node_has_out(node, k))

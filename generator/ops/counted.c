@@ -45,7 +45,7 @@ struct definition *definer_there(
 void define_counted(struct definer *definer)
 {
 	struct definition *x = IN(0);
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int axis = (int)attribute_int(node, "axis");
@@ -147,7 +147,7 @@ void infer_agree(struct node *node)
 
 void define_agree(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	REQUIRE(I_EQUAL(definer_size(definer, node->in[1]), definer_size(definer, node->in[2])),
 	        "dimension %" PRId64 " of %s is not as large as what stands beside it", attribute_int(node, "axis"),
 	        node->in[0]->name);

@@ -26,8 +26,7 @@ bool tensor_lies_in_bounds(const struct tensor *tensor)
 NORETURN void counts_refuse(const struct node *node, const struct tensor *tensor)
 {
 	int d = 0;
-	if (!tensor)
-		node_unsupported(node, "what its operands make of the dimensions at run time is not supported here");
+	UNSUPPORTED_IF(!tensor, "what its operands make of the dimensions at run time is not supported here");
 	while (!tensor->dims[d].count)
 		d++;
 	node_unsupported(node,

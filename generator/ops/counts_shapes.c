@@ -54,7 +54,7 @@ static struct tensor *const *shape_of(const struct node *node, int64_t *count)
 		return node_in_sizes(node, 1, count);
 	size_t given;
 	const int64_t *ints = node_ints(node, "shape", &given);
-	struct tensor **shape = arena_new_array(node->graph->build->arena, struct tensor *, given + 1);
+	struct tensor **shape = arena_new_array(node_arena(node), struct tensor *, given + 1);
 	FOR (d, given)
 		shape[d] = size_number(node, ints[d]);
 	*count = (int64_t)given;

@@ -105,7 +105,7 @@ void go_einsum(const struct node *node)
 /* ---- recurrences: sequences end where their steps do ---- */
 void come_recurrent(struct node *node)
 {
-	struct arena *arena = node->graph->build->arena;
+	struct arena *arena = node_arena(node);
 	const struct tensor *x = node->in[0];
 	int first = attribute_int(node, "layout") != 0;
 	struct tensor *lengths = node_in(node, 4), *steps = x->rank == 3 ? x->dims[first].count : NULL,
@@ -122,7 +122,7 @@ void come_recurrent(struct node *node)
 	if (!steps || (lengths && lengths->producer && !strcmp(lengths->producer->type, "Lengths")))
 		return;
 	struct tensor **in = arena_new_array(arena, struct tensor *, (size_t)node->ins + 5);
-	memcpy(in, node->in, sizeof *in * (size_t)node->ins);
+	COPY(in, node->in, node->ins);
 	in[4] = size_made(node, "Lengths", (int)x->dims[!first].extent, 1 + (lengths != NULL),
 	        (struct tensor *[]){ steps, lengths });
 	node->in = in;

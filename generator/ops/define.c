@@ -73,11 +73,11 @@ static void known_extents(struct definer *definer, const struct tensor *tensor, 
 /* A folded constant as its node defines it, with the value that is there already. */
 static struct definition *widened_of(struct definer *definer, const struct tensor *tensor)
 {
-	const struct node *reader = definer->node;
+	const struct node *reader = NODE;
 	const struct op *op = op_of(tensor->widened);
-	definer->node = tensor->widened;
+	NODE = tensor->widened;
 	op->define(definer);
-	definer->node = reader;
+	NODE = reader;
 	struct definition *definition = recall(definer, tensor);
 	expr_ref load = definition->source == SOURCE_COMPUTED ? definition->body : NULL;
 	if (load && load->kind == EXPR_LOAD && load->of->source == SOURCE_COMPUTED && load->of->reduce == REDUCE_NONE)
@@ -130,7 +130,7 @@ struct definition *definer_count(struct definer *definer, const struct tensor *c
 
 expr_ref definer_size(struct definer *definer, const struct tensor *count)
 {
-	return LOAD(definition_of(definer, count, definer->node->where), NULL);
+	return LOAD(definition_of(definer, count, NODE->where), NULL);
 }
 
 expr_ref definer_dim(struct definer *definer, const struct dim *dim)
@@ -153,8 +153,8 @@ struct definition *definer_cache(struct definer *definer, const struct tensor *t
 
 struct definition *definer_in_stored(struct definer *definer, int i)
 {
-	const struct tensor *tensor = node_in(definer->node, i);
-	return tensor ? definition_of(definer, tensor, definer->node->where) : NULL;
+	const struct tensor *tensor = node_in(NODE, i);
+	return tensor ? definition_of(definer, tensor, NODE->where) : NULL;
 }
 
 struct definition *definer_in(struct definer *definer, int i)
@@ -208,17 +208,16 @@ static expr_ref narrowed(struct definer *definer, enum dtype type, expr_ref expr
 
 void definer_out(struct definer *definer, int i, struct definition *definition)
 {
-	if (!node_has_out(definer->node, i))
+	if (!node_has_out(NODE, i))
 		return;
-	const struct tensor *tensor = definer->node->out[i];
+	const struct tensor *tensor = NODE->out[i];
 	int64_t extents[MAX_RANK];
-	known_extents(definer, tensor, definer->node->where, extents);
+	known_extents(definer, tensor, NODE->where, extents);
 	enum dtype stored = dtype_stored(tensor->type);
 	if (dtype_is_narrow(stored) && definition->type != stored)
 		definition = definer_map(definer, tensor->name, definition->rank, definition->extents,
 		        narrowed(definer, stored, expr_load_own(definer->arena, definition)));
-	for (int d = 0; d < tensor->rank && definition->node == definer->node && !tensor->is_whole && !tensor->is_cache;
-	        d++) {
+	for (int d = 0; d < tensor->rank && definition->node == NODE && !tensor->is_whole && !tensor->is_cache; d++) {
 		struct definition *count = definer_count(definer, tensor->dims[d].count);
 		definition->count.ends[d] = count && count->number < definition->number ? count : NULL;
 	}
@@ -234,8 +233,8 @@ bool definer_is_empty(struct definer *definer, const struct definition *x)
 
 int definer_shape(struct definer *definer, int i, int64_t *extents, index_ref *at)
 {
-	const struct tensor *tensor = definer->node->out[i];
-	known_extents(definer, tensor, definer->node->where, extents);
+	const struct tensor *tensor = NODE->out[i];
+	known_extents(definer, tensor, NODE->where, extents);
 	for (int d = 0; at && d < tensor->rank; d++)
 		at[d] = VAR(d, extents[d]);
 	return tensor->rank;
@@ -243,9 +242,9 @@ int definer_shape(struct definer *definer, int i, int64_t *extents, index_ref *a
 
 const char *definer_name(struct definer *definer, const char *part)
 {
-	FOR (i, definer->node->outs)
-		if (definer->node->out[i])
-			return FORMAT("%s_%s", definer->node->out[i]->name, part);
+	FOR (i, NODE->outs)
+		if (NODE->out[i])
+			return FORMAT("%s_%s", NODE->out[i]->name, part);
 	return part;
 }
 
@@ -271,12 +270,12 @@ static const struct branch *branch_of(struct definer *definer, const struct guar
 
 static void own(struct definer *definer, struct definition *definition)
 {
-	const struct guard *guard = definer->node ? definer->node->guard : NULL;
+	const struct guard *guard = NODE ? NODE->guard : NULL;
 	if (guard != definer->guard) {
 		definer->guard = guard;
 		definer->branch = branch_of(definer, guard);
 	}
-	definition->node = definer->node;
+	definition->node = NODE;
 	definition->branch = definer->branch;
 }
 
@@ -384,7 +383,7 @@ void definer_out_scatter(struct definer *definer, int i, enum reduce reduce, con
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, i, extents, NULL);
 	GIVE(i,
-	        definer_scatter(definer, definer->node->out[i]->name, rank, extents, reduce, false, place, reduced,
+	        definer_scatter(definer, NODE->out[i]->name, rank, extents, reduce, false, place, reduced,
 	                reduced_extents, start, body));
 }
 
@@ -406,13 +405,13 @@ struct definition *definer_reduction(struct definer *definer, const char *name, 
 void definer_out_map(struct definer *definer, int i, expr_ref body)
 {
 	int64_t extents[MAX_RANK];
-	if (!node_has_out(definer->node, i))
+	if (!node_has_out(NODE, i))
 		return;
 	int rank = definer_shape(definer, i, extents, NULL);
-	enum dtype stored = dtype_stored(definer->node->out[i]->type);
+	enum dtype stored = dtype_stored(NODE->out[i]->type);
 	if (dtype_is_narrow(stored) && body->type != stored)
 		body = narrowed(definer, stored, body);
-	GIVE(i, definer_map(definer, definer->node->out[i]->name, rank, extents, body));
+	GIVE(i, definer_map(definer, NODE->out[i]->name, rank, extents, body));
 }
 
 expr_ref definer_load(struct definer *definer, struct definition *of, int rank, const index_ref *at)
@@ -445,14 +444,14 @@ expr_ref expr3(struct definer *definer, enum scalar opcode, expr_ref a, expr_ref
 expr_ref definer_skipped(struct definer *definer)
 {
 	expr_ref skipped = I(0);
-	for (const struct guard *guard = definer->node->guard; guard; guard = guard->outer) {
+	for (const struct guard *guard = NODE->guard; guard; guard = guard->outer) {
 		if (!guard->condition->data && !recall(definer, guard->condition))
 			return NULL;
-		struct definition *condition = definition_of(definer, guard->condition, definer->node->where);
+		struct definition *condition = definition_of(definer, guard->condition, NODE->where);
 		expr_ref is_not = I_IS(CAST(DTYPE_I64, BROADCAST(condition, 0, NULL)), 0);
 		skipped = I_OR(skipped, guard->yes ? is_not : I_IS(is_not, 0));
 	}
-	return definer->node->guard ? CAST(DTYPE_BOOL, skipped) : NULL;
+	return NODE->guard ? CAST(DTYPE_BOOL, skipped) : NULL;
 }
 
 /* ---- whole graphs ---- */
@@ -541,7 +540,7 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 			row = SELECT(ranges, count - 1, actual[last], I(0));
 	}
 	body = SELECT(ranges, count, body, NUMBER(input->type, 0));
-	definer->node = NULL;
+	NODE = NULL;
 	struct definition *there = definer_map(definer, FORMAT("%s_there", tensor->name), tensor->rank, extents, body);
 	there->row = row;
 	there->count.spreads = input->rank == tensor->rank && !tensor->cache ? input : NULL;
@@ -641,7 +640,7 @@ static void compute_output(struct definer *definer, size_t i)
 	}
 	FOR (d, definition->rank)
 		at[d] = VAR(d, definition->extents[d]);
-	definer->node = NULL;
+	NODE = NULL;
 	program->outputs.at[i] = definer_map(
 	        definer, program->output_names.at[i], definition->rank, definition->extents, LOAD(definition, at));
 	program->outputs.at[i]->port.is_output = true;

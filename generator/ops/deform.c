@@ -14,9 +14,8 @@ static void deform_of(const struct node *node, struct deform *f)
 	int64_t channels = node->in[0]->dims[1].extent;
 	convolution_of(node, &f->conv);
 	f->offset_group = attribute_int(node, "offset_group");
-	if (f->offset_group < 1 || (channels >= 0 && channels % f->offset_group))
-		node_invalid(node, "%" PRId64 " input channels do not divide into %" PRId64 " offset groups", channels,
-		        f->offset_group);
+	INVALID_IF(f->offset_group < 1 || (channels >= 0 && channels % f->offset_group),
+	        "%" PRId64 " input channels do not divide into %" PRId64 " offset groups", channels, f->offset_group);
 	f->taps = 1;
 	FOR (d, f->conv.window.count) /* -1: not known */
 		f->taps = f->taps < 0 || f->conv.window.kernel[d] < 0 ? -1 : f->taps * f->conv.window.kernel[d];
@@ -33,8 +32,7 @@ static void expect(const struct node *node, const struct deform *f, int i, int64
 		int64_t want = d == 0 ? x->dims[0].extent : d == 1 ? channels : f->conv.window.out[d - 2];
 		fits = want < 0 || in->dims[d].extent < 0 || in->dims[d].extent == want;
 	}
-	if (!fits)
-		node_invalid(node, "input %d does not have %" PRId64 " channels of the output's size", i, channels);
+	INVALID_IF(!fits, "input %d does not have %" PRId64 " channels of the output's size", i, channels);
 }
 
 void infer_deform_conv(struct node *node)
@@ -47,8 +45,7 @@ void infer_deform_conv(struct node *node)
 	if (!infer_ranks(node, 2, type))
 		return;
 	deform_of(node, &f);
-	if (2 * x->rank - 2 > MAX_RANK)
-		node_limit(node, "data has %d dimensions", x->rank);
+	LIMIT_IF(2 * x->rank - 2 > MAX_RANK, "data has %d dimensions", x->rank);
 	if (f.taps >= 0) {
 		expect(node, &f, 2, f.offset_group * f.taps * f.conv.window.count);
 		expect(node, &f, 4, f.offset_group * f.taps);
@@ -148,7 +145,7 @@ void define_deform_conv(struct definer *definer)
 	enum dtype type = x->type;
 	int64_t reduced[MAX_RANK];
 	index_ref p_at[MAX_RANK], w_at[MAX_RANK];
-	deform_of(definer->node, &f);
+	deform_of(NODE, &f);
 	SHAPE(0, rank, extents, at);
 	int count = f.conv.window.count;
 	bool empty = definition_elements(x) == 0 || definition_elements(w) == 0;
@@ -170,8 +167,8 @@ void define_deform_conv(struct definer *definer)
 	w_at[0] = at[1];
 	w_at[1] = VAR(rank + count, each);
 	p_at[1] = SUM(SCALE(QUOTIENT(at[1], outs), each), w_at[1]);
-	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM,
-	        count + 1, reduced, bias ? LOAD(bias, &at[1]) : NULL, MUL(LOAD(p, p_at), LOAD(w, w_at)));
+	struct definition *sum = definer_reduction(definer, NODE->out[0]->name, rank, extents, REDUCE_SUM, count + 1,
+	        reduced, bias ? LOAD(bias, &at[1]) : NULL, MUL(LOAD(p, p_at), LOAD(w, w_at)));
 	if (sum->reduce)
 		mark_batch(sum, 1);
 	GIVE(0, sum);
@@ -213,8 +210,8 @@ static bool columns_of(const struct node *node, struct columns *c)
 	}
 	if (counts[0] < 0 || counts[1] < 0)
 		return false;
-	if (counts[0] != counts[1] || counts[0] < 1 || counts[0] > (MAX_RANK - 2) / 2)
-		node_invalid(node, "an image of %" PRId64 " dimensions and blocks of %" PRId64, counts[0], counts[1]);
+	INVALID_IF(counts[0] != counts[1] || counts[0] < 1 || counts[0] > (MAX_RANK - 2) / 2,
+	        "an image of %" PRId64 " dimensions and blocks of %" PRId64, counts[0], counts[1]);
 	c->count = (int)counts[0];
 	window_numbers(node, "strides", c->count, 1, 1, c->stride);
 	window_numbers(node, "dilations", c->count, 1, 1, c->dilation);
@@ -224,16 +221,15 @@ static bool columns_of(const struct node *node, struct columns *c)
 		c->kernel[d] = shapes[1] ? shapes[1][d] : 0;
 		c->before[d] = pads[d];
 		c->after[d] = pads[c->count + d];
-		if ((shapes[0] && c->image[d] < 1) || (shapes[1] && c->kernel[d] < 1) || c->image[d] > INT32_MAX
-		        || c->kernel[d] > INT32_MAX)
-			node_invalid(node, "an image of %" PRId64 " in blocks of %" PRId64, c->image[d], c->kernel[d]);
+		INVALID_IF((shapes[0] && c->image[d] < 1) || (shapes[1] && c->kernel[d] < 1) || c->image[d] > INT32_MAX
+		                || c->kernel[d] > INT32_MAX,
+		        "an image of %" PRId64 " in blocks of %" PRId64, c->image[d], c->kernel[d]);
 	}
 	if (!shapes[0] || !shapes[1])
 		return false;
 	int narrow = count_blocks(c);
-	if (narrow >= 0)
-		node_invalid(node, "blocks of %" PRId64 " do not fit into an image of %" PRId64, c->kernel[narrow],
-		        c->image[narrow]);
+	INVALID_IF(narrow >= 0, "blocks of %" PRId64 " do not fit into an image of %" PRId64, c->kernel[narrow],
+	        c->image[narrow]);
 	return true;
 }
 
@@ -246,11 +242,10 @@ void infer_col2im(struct node *node)
 	const struct tensor *x = node->in[0];
 	bool known = columns_of(node, &c);
 	if (x->rank < 0 || c.count < 0) {
-		infer_output_unknown(node, 0, type);
+		infer_type(node, 0, type);
 		return;
 	}
-	if (x->rank != 3)
-		node_invalid(node, "data has %d dimensions, 3 are right", x->rank);
+	INVALID_IF(x->rank != 3, "data has %d dimensions, 3 are right", x->rank);
 	dims[0] = x->dims[0];
 	dims[1] = dim_unknown;
 	FOR (d, c.count)
@@ -259,11 +254,10 @@ void infer_col2im(struct node *node)
 		infer_output(node, 0, type, 2 + c.count, dims);
 		return;
 	}
-	if ((dim_is_known(x->dims[1]) && x->dims[1].extent % c.taps)
-	        || (dim_is_known(x->dims[2]) && x->dims[2].extent != c.all))
-		node_invalid(node,
-		        "data is [%" PRId64 ", %" PRId64 "]; a multiple of %" PRId64 " and %" PRId64 " are right",
-		        x->dims[1].extent, x->dims[2].extent, c.taps, c.all);
+	INVALID_IF((dim_is_known(x->dims[1]) && x->dims[1].extent % c.taps)
+	                || (dim_is_known(x->dims[2]) && x->dims[2].extent != c.all),
+	        "data is [%" PRId64 ", %" PRId64 "]; a multiple of %" PRId64 " and %" PRId64 " are right",
+	        x->dims[1].extent, x->dims[2].extent, c.taps, c.all);
 	dims[1] = dim_is_known(x->dims[1]) ? dim_of(x->dims[1].extent / c.taps) : dim_unknown;
 	infer_output(node, 0, type, 2 + c.count, dims);
 }
@@ -294,8 +288,8 @@ static struct definition *blocks_joined(
 	index_ref own[3] = { var[0], SUM(SCALE(var[1], c->taps), FLATTEN(c->count, var + 2, c->kernel)),
 		FLATTEN(c->count, var + 2 + c->count, c->blocks) };
 	struct definition *windows = PART("windows", 2 + 2 * c->count, apart, LOAD(x, own));
-	return definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, c->count, c->kernel,
-	        NULL, SELECT(there, 2 * c->count, LOAD(windows, from), CAST(x->type, WHOLE(DTYPE_I64, 0))));
+	return definer_reduction(definer, NODE->out[0]->name, rank, extents, REDUCE_SUM, c->count, c->kernel, NULL,
+	        SELECT(there, 2 * c->count, LOAD(windows, from), CAST(x->type, WHOLE(DTYPE_I64, 0))));
 }
 
 /* Blocks of dimensions from d on that have `taps` elements in all, and fit: each of the candidates, up to `most` and
@@ -322,28 +316,24 @@ static int blocks_that_fit(
 static struct definition *col2im_at_run_time(
         struct definer *definer, struct columns *c, struct definition *x, const int64_t *extents)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	struct columns found[CANDIDATES_MOST + 1];
 	expr_ref is[CANDIDATES_MOST];
 	struct definition *each[CANDIDATES_MOST];
 	expr_ref right = I(1);
 	FOR (d, c->count) {
 		c->image[d] = extents[2 + d];
-		if (c->image[d] < 1 || c->image[d] > INT32_MAX)
-			node_invalid(node, "an image of %" PRId64, c->image[d]);
+		INVALID_IF(c->image[d] < 1 || c->image[d] > INT32_MAX, "an image of %" PRId64, c->image[d]);
 		right = I_AND(right, I_IS(ELEMENT(1, d), c->image[d]));
 	}
 	REQUIRE(right, "an image shape as declared in %s is right", definer_shape_text(definer, 2 + c->count, extents));
 	int count = extents[1] < 1 || x->extents[1] % extents[1]
 	        ? 0
 	        : blocks_that_fit(c, 0, x->extents[1] / extents[1], x->extents[2], found, 0, CANDIDATES_MOST);
-	if (count == 0)
-		node_invalid(node, "no blocks make %s of data [%" PRId64 ", %" PRId64 ", %" PRId64 "]",
-		        definer_shape_text(definer, 2 + c->count, extents), x->extents[0], x->extents[1],
-		        x->extents[2]);
-	if (count > CANDIDATES_MOST)
-		node_unsupported(node, "a block shape that is not constant is not supported where more than %d fit",
-		        CANDIDATES_MOST);
+	INVALID_IF(count == 0, "no blocks make %s of data [%" PRId64 ", %" PRId64 ", %" PRId64 "]",
+	        definer_shape_text(definer, 2 + c->count, extents), x->extents[0], x->extents[1], x->extents[2]);
+	UNSUPPORTED_IF(count > CANDIDATES_MOST,
+	        "a block shape that is not constant is not supported where more than %d fit", CANDIDATES_MOST);
 	FOR (i, count) {
 		is[i] = I(1);
 		FOR (d, c->count)
@@ -359,7 +349,7 @@ void define_col2im(struct definer *definer)
 	struct columns c;
 	struct definition *x = IN(0);
 	int64_t extents[MAX_RANK];
-	bool known = columns_of(definer->node, &c);
+	bool known = columns_of(NODE, &c);
 	definer_shape(definer, 0, extents, NULL);
 	if (definition_elements(x) == 0)
 		OUT(0, CAST(x->type, WHOLE(DTYPE_I64, 0)));

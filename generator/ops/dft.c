@@ -22,10 +22,9 @@ static bool scalar_in(const struct node *node, int i, int64_t *number, const cha
 	if (!tensor)
 		return true;
 	const int64_t *value = node_in_ints(node, i, &count);
-	if (!value && !(tensor->rank <= 1 && (tensor->rank < 1 || tensor->dims[0].extent <= 1)))
-		node_invalid(node, "%s of %d dimensions, one number is right", what, tensor->rank);
-	if (value && count != 1)
-		node_invalid(node, "%s of %" PRId64 " numbers, one is right", what, count);
+	INVALID_IF(!value && !(tensor->rank <= 1 && (tensor->rank < 1 || tensor->dims[0].extent <= 1)),
+	        "%s of %d dimensions, one number is right", what, tensor->rank);
+	INVALID_IF(value && count != 1, "%s of %" PRId64 " numbers, one is right", what, count);
 	if (value)
 		*number = value[0];
 	return value;
@@ -38,8 +37,7 @@ static bool read_sizes(const struct node *node, int64_t *axis, int64_t *length)
 	*axis = newer ? -2 : attribute_int(node, "axis");
 	*length = -1;
 	bool known = scalar_in(node, 1, length, "a length");
-	if (node_in(node, 1) && known && *length < 1)
-		node_invalid(node, "a length of %" PRId64 ", at least 1 is right", *length);
+	INVALID_IF(node_in(node, 1) && known && *length < 1, "a length of %" PRId64 ", at least 1 is right", *length);
 	return (!newer || scalar_in(node, 2, axis, "an axis")) && known;
 }
 
@@ -54,23 +52,19 @@ static void dft_of(const struct node *node, struct dft *f, int64_t axis, int64_t
 {
 	const struct tensor *x = node->in[0];
 	f->rank = x->rank;
-	if (x->rank < 2)
-		node_invalid(node, "data has %d dimensions, at least 2 are right", x->rank);
+	INVALID_IF(x->rank < 2, "data has %d dimensions, at least 2 are right", x->rank);
 	f->axis = (int)node_axis(node, axis, x->rank);
-	if (f->axis == x->rank - 1)
-		node_invalid(node, "axis %d holds the parts of a number", f->axis);
+	INVALID_IF(f->axis == x->rank - 1, "axis %d holds the parts of a number", f->axis);
 	f->inverse = attribute_int(node, "inverse") != 0;
 	f->half = attribute_int(node, "onesided") != 0;
 	int64_t parts = x->dims[x->rank - 1].extent;
-	if (parts >= 0 && parts != 1 && parts != 2)
-		node_invalid(node, "the last dimension is %" PRId64 ", 1 (real) or 2 (complex) is right", parts);
-	if (f->half && !f->inverse && parts == 2)
-		node_invalid(node, "onesided of complex numbers, real ones are right");
+	INVALID_IF(parts >= 0 && parts != 1 && parts != 2,
+	        "the last dimension is %" PRId64 ", 1 (real) or 2 (complex) is right", parts);
+	INVALID_IF(f->half && !f->inverse && parts == 2, "onesided of complex numbers, real ones are right");
 	f->parts = (int)parts;
 	f->given = x->dims[f->axis].extent;
 	f->n = length >= 0 ? length : f->given < 0 ? -1 : f->half && f->inverse ? 2 * (f->given - 1) : f->given;
-	if (f->given >= 0 && f->n < 1)
-		node_invalid(node, "a length of %" PRId64 ", at least 1 is right", f->n);
+	INVALID_IF(f->given >= 0 && f->n < 1, "a length of %" PRId64 ", at least 1 is right", f->n);
 	f->out = f->n < 0 ? -1 : f->half && !f->inverse ? f->n / 2 + 1 : f->n;
 	f->out_parts = f->half && f->inverse ? 1 : 2;
 }
@@ -91,7 +85,7 @@ void infer_dft(struct node *node)
 		return;
 	}
 	dft_of(node, &f, axis, length);
-	memcpy(dims, node->in[0]->dims, sizeof *dims * (size_t)f.rank);
+	COPY(dims, node->in[0]->dims, f.rank);
 	dims[f.axis] = f.out < 0 ? dim_unknown : dim_of(f.out);
 	dims[f.rank - 1] = dim_of(f.out_parts);
 	infer_output(node, 0, type, f.rank, dims);
@@ -114,8 +108,8 @@ static struct definition *table_of(struct definer *definer, const struct dft *f,
 	const int64_t extents[4] = { terms, parts, outs, out_parts };
 	double many = (double)terms * parts * (double)outs * out_parts;
 	if (many > TABLE_MOST)
-		node_limit(definer->node, " of length %" PRId64 " needs a table of %g numbers, ingot takes at most %d",
-		        f->n, many, TABLE_MOST);
+		node_limit(NODE, " of length %" PRId64 " needs a table of %g numbers, ingot takes at most %d", f->n,
+		        many, TABLE_MOST);
 	void *data =
 	        arena_alloc(definer->arena, (size_t)many * (type == DTYPE_F64 ? sizeof(double) : sizeof(float)) + 1);
 	size_t at = 0;
@@ -150,8 +144,8 @@ static struct definition *direct(
 	own[3] = at[f->rank - 1];
 	at[f->axis] = own[0] = VAR(f->rank, terms);
 	at[f->rank - 1] = own[1] = VAR(f->rank + 1, f->parts);
-	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, f->rank, extents, REDUCE_SUM,
-	        2, reduced, NULL, MUL(LOAD(x, at), LOAD(table, own)));
+	struct definition *sum = definer_reduction(definer, NODE->out[0]->name, f->rank, extents, REDUCE_SUM, 2,
+	        reduced, NULL, MUL(LOAD(x, at), LOAD(table, own)));
 	if (sum->reduce)
 		mark_batch(sum, ((1u << f->rank) - 1) & ~(1u << f->axis) & ~(1u << (f->rank - 1)));
 	return sum;
@@ -236,13 +230,13 @@ static struct definition *transformed(
 	own[f->rank - 2] = REST(at, a);
 	own[f->rank - 1] = QUOTIENT(at, a);
 	own[f->rank] = VAR(f->rank - 1, extents[f->rank - 1]);
-	return definer_map(definer, definer->node->out[0]->name, f->rank, extents, LOAD(all, own));
+	return definer_map(definer, NODE->out[0]->name, f->rank, extents, LOAD(all, own));
 }
 
 /* Axis and length, where they come at run time, are such that they make what is declared. */
 static struct definition *dft_at_run_time(struct definer *definer, struct definition *x, const int64_t *extents)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	struct dft f, found[CANDIDATES_MOST];
 	expr_ref is[CANDIDATES_MOST];
 	struct definition *each[CANDIDATES_MOST];
@@ -268,18 +262,15 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 			        && (!odd || (half && any_length));
 			FOR (k, x->rank - 1)
 				fits &= k == d || extents[k] == x->extents[k];
-			if (fits && count == CANDIDATES_MOST)
-				node_unsupported(node,
-				        "an axis or length that is not constant is not supported where more than "
-				        "%d fit",
-				        CANDIDATES_MOST);
+			UNSUPPORTED_IF(fits && count == CANDIDATES_MOST,
+			        "an axis or length that is not constant is not supported where more than "
+			        "%d fit",
+			        CANDIDATES_MOST);
 			if (fits)
 				found[count++] = f;
 		}
 	}
-	if (!count)
-		node_invalid(
-		        node, "no axis and length make the declared %s", definer_shape_text(definer, x->rank, extents));
+	INVALID_IF(!count, "no axis and length make the declared %s", definer_shape_text(definer, x->rank, extents));
 	FOR (i, count) {
 		is[i] = I(1);
 		if (any_axis) {
@@ -300,10 +291,10 @@ void define_dft(struct definer *definer)
 	int64_t extents[MAX_RANK], axis, length;
 	struct definition *x = IN(0);
 	definer_shape(definer, 0, extents, NULL);
-	if (!read_sizes(definer->node, &axis, &length)) {
+	if (!read_sizes(NODE, &axis, &length)) {
 		GIVE(0, dft_at_run_time(definer, x, extents));
 		return;
 	}
-	dft_of(definer->node, &f, axis, length);
+	dft_of(NODE, &f, axis, length);
 	GIVE(0, transformed(definer, &f, x, extents));
 }

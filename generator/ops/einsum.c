@@ -37,17 +37,13 @@ static const char *read_term(const struct node *node, const char *at, int rank, 
 			at += 2;
 			continue;
 		}
-		if (label_of(*at) < 0)
-			node_invalid(node, "\"%.20s\" in the equation; letters and one ellipsis are right", at);
-		if (count == MAX_RANK)
-			node_limit(node, "a term of more than %d letters", MAX_RANK);
+		INVALID_IF(label_of(*at) < 0, "\"%.20s\" in the equation; letters and one ellipsis are right", at);
+		LIMIT_IF(count == MAX_RANK, "a term of more than %d letters", MAX_RANK);
 		before[count++] = label_of(*at);
 	}
 	int free = rank < 0 ? (dots < 0 ? 0 : most) : rank - count;
-	if (free < 0 || (dots < 0 && free))
-		node_invalid(node, "a term of %d letters for %d dimensions", count, rank);
-	if (count + free > MAX_RANK)
-		node_limit(node, "a term of %d dimensions", count + free);
+	INVALID_IF(free < 0 || (dots < 0 && free), "a term of %d letters for %d dimensions", count, rank);
+	LIMIT_IF(count + free > MAX_RANK, "a term of %d dimensions", count + free);
 	term->rank = count + free;
 	for (int d = 0, k = 0; d < term->rank; d++)
 		term->label[d] =
@@ -73,8 +69,8 @@ static void implied_output(const struct einsum *e, int count, int most, struct t
 static void merge(const struct node *node, struct einsum *e, int label, int64_t extent)
 {
 	int64_t *have = &e->extents[label];
-	if (*have >= 0 && extent >= 0 && *have != extent && *have != 1 && extent != 1)
-		node_invalid(node, "one label for %" PRId64 " and for %" PRId64, *have, extent);
+	INVALID_IF(*have >= 0 && extent >= 0 && *have != extent && *have != 1 && extent != 1,
+	        "one label for %" PRId64 " and for %" PRId64, *have, extent);
 	if (*have == 1 || (*have < 0 && extent != 1) || *have == INT64_MIN)
 		*have = extent;
 }
@@ -84,16 +80,14 @@ static void einsum_of(const struct node *node, struct einsum *e)
 {
 	const char *at = node_string(node, "equation", NULL);
 	int most = 0;
-	if (!at)
-		node_invalid(node, " lacks the attribute \"equation\"");
-	e->in = arena_new_array(node->graph->build->arena, struct term, (size_t)node->ins + 1);
+	INVALID_IF(!at, " lacks the attribute \"equation\"");
+	e->in = arena_new_array(node_arena(node), struct term, (size_t)node->ins + 1);
 	FOR (label, LABELS)
 		e->extents[label] = INT64_MIN; /* no operand has it */
 	FOR (i, node->ins) {
 		at = read_term(node, at, node->in[i]->rank, 0, &e->in[i]);
-		if ((*at == ',') != (i < node->ins - 1))
-			node_invalid(node, "the equation has %s terms than the %d inputs",
-			        *at == ',' ? "more" : "fewer", node->ins);
+		INVALID_IF((*at == ',') != (i < node->ins - 1), "the equation has %s terms than the %d inputs",
+		        *at == ',' ? "more" : "fewer", node->ins);
 		at += *at == ',';
 		FOR (d, e->in[i].rank) {
 			int label = e->in[i].label[d];
@@ -104,17 +98,15 @@ static void einsum_of(const struct node *node, struct einsum *e)
 	if (!*at)
 		implied_output(e, node->ins, most, &e->out);
 	else {
-		if (at[1] != '>')
-			node_invalid(node, "\"%.20s\" in the equation; \"->\" is right", at);
+		INVALID_IF(at[1] != '>', "\"%.20s\" in the equation; \"->\" is right", at);
 		at = read_term(node, at + 2, -1, most, &e->out);
-		if (*at)
-			node_invalid(node, "\"%.20s\" behind the output", at);
+		INVALID_IF(*at, "\"%.20s\" behind the output", at);
 	}
 	FOR (d, e->out.rank) {
 		struct term before = e->out;
 		before.rank = d;
-		if (has(&before, e->out.label[d]) || e->extents[e->out.label[d]] == INT64_MIN)
-			node_invalid(node, "a label of the output stands there twice or in no input");
+		INVALID_IF(has(&before, e->out.label[d]) || e->extents[e->out.label[d]] == INT64_MIN,
+		        "a label of the output stands there twice or in no input");
 	}
 }
 
@@ -124,7 +116,7 @@ int einsum_labels(const struct node *node, int i, int *labels)
 	struct einsum e;
 	einsum_of(node, &e);
 	const struct term *term = i < 0 ? &e.out : &e.in[i];
-	memcpy(labels, term->label, sizeof *labels * (size_t)term->rank);
+	COPY(labels, term->label, term->rank);
 	return term->rank;
 }
 
@@ -175,12 +167,11 @@ void infer_einsum(struct node *node)
 	enum dtype type = node->in[0]->type;
 	bool known = true;
 	FOR (i, node->ins) {
-		if (!node->in[i])
-			node_invalid(node, " lacks input %d", i);
+		INVALID_IF(!node->in[i], " lacks input %d", i);
 		known &= node->in[i]->rank >= 0;
 	}
 	if (!known) {
-		infer_output_unknown(node, 0, type);
+		infer_type(node, 0, type);
 		return;
 	}
 	einsum_of(node, &e);
@@ -217,7 +208,7 @@ static void sum_over(struct definer *definer, const struct einsum *e, const char
 			if (has(out, label) || has(&over, label))
 				continue;
 			if (over.rank == MAX_RANK)
-				node_limit(definer->node, "a sum over more than %d labels", MAX_RANK);
+				node_limit(NODE, "a sum over more than %d labels", MAX_RANK);
 			reduced[over.rank] = e->extents[label];
 			var[label] = VAR(out->rank + over.rank, reduced[over.rank]);
 			over.label[over.rank++] = label;
@@ -237,7 +228,7 @@ static void sum_over(struct definer *definer, const struct einsum *e, const char
 /* Is a label needed beside input i (and all before it, where `before`)? */
 static bool needed(const struct definer *definer, const struct einsum *e, int label, int i, bool before)
 {
-	FOR (k, definer->node->ins)
+	FOR (k, NODE->ins)
 		if ((before ? k > i : k != i) && has(&e->in[k], label))
 			return true;
 	return has(&e->out, label);
@@ -260,9 +251,9 @@ static struct term prepared(struct definer *definer, const struct einsum *e, int
 void define_einsum(struct definer *definer)
 {
 	struct einsum e;
-	einsum_of(definer->node, &e);
-	const char *name = definer->node->out[0]->name;
-	int count = definer->node->ins;
+	einsum_of(NODE, &e);
+	const char *name = NODE->out[0]->name;
+	int count = NODE->ins;
 	if (count == 1) {
 		e.in[0].of = IN(0);
 		sum_over(definer, &e, name, &e.in[0], NULL, &e.out);
@@ -280,7 +271,7 @@ void define_einsum(struct definer *definer)
 				if (has(&both, parts[p]->label[d]) || !needed(definer, &e, parts[p]->label[d], i, true))
 					continue;
 				if (both.rank == MAX_RANK)
-					node_limit(definer->node, "a product of more than %d dimensions", MAX_RANK);
+					node_limit(NODE, "a product of more than %d dimensions", MAX_RANK);
 				both.label[both.rank++] = parts[p]->label[d];
 			}
 		sum_over(definer, &e, i == count - 1 ? name : definer_name(definer, FORMAT("upto%d", i)), &all, &next,

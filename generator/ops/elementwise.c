@@ -9,7 +9,7 @@ static enum scalar scalar_of(const struct node *node) { return (enum scalar)op_o
 /* ---- a row of scalars.h: its operands are the inputs, then the numbers among the attributes ---- */
 static expr_ref apply(struct definer *definer, int count, const expr_ref *inputs)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	const struct op *op = op_of(node);
 	expr_ref operand[3] = { NULL };
 	int n = 0;
@@ -48,8 +48,8 @@ void define_unary(struct definer *definer)
 {
 	expr_ref x = load_one(definer);
 	enum dtype type = x->type;
-	if (through_float(definer->node, type)) {
-		x = CAST(dtypes[type].bits > 16 && scalar_of(definer->node) != SCALAR_erf ? DTYPE_F64 : DTYPE_F32, x);
+	if (through_float(NODE, type)) {
+		x = CAST(dtypes[type].bits > 16 && scalar_of(NODE) != SCALAR_erf ? DTYPE_F64 : DTYPE_F32, x);
 		OUT(0, CAST(type, apply(definer, 1, &x)));
 		return;
 	}
@@ -66,8 +66,8 @@ static int64_t old_axis(const struct node *node)
 	const struct tensor *a = node->in[0], *b = node->in[1];
 	int64_t axis = node_int(node, "axis", a->rank - b->rank);
 	axis = axis < 0 ? axis + a->rank : axis;
-	if (axis < 0 || axis + b->rank > a->rank)
-		node_invalid(node, "%d dimensions at axis %" PRId64 " of %d do not broadcast", b->rank, axis, a->rank);
+	INVALID_IF(axis < 0 || axis + b->rank > a->rank, "%d dimensions at axis %" PRId64 " of %d do not broadcast",
+	        b->rank, axis, a->rank);
 	return axis;
 }
 
@@ -79,11 +79,11 @@ static void infer_old_broadcast(struct node *node, enum dtype type)
 		int64_t axis = old_axis(node);
 		FOR (d, b->rank) {
 			int64_t have = b->dims[d].extent, want = a->dims[axis + d].extent;
-			if (have >= 0 && want >= 0 && have != want && !(broadcast && have == 1))
-				node_invalid(node, "%" PRId64 " against %" PRId64 " in dimension %d", have, want, d);
+			INVALID_IF(have >= 0 && want >= 0 && have != want && !(broadcast && have == 1),
+			        "%" PRId64 " against %" PRId64 " in dimension %d", have, want, d);
 		}
-		if (!broadcast && a->rank != b->rank)
-			node_invalid(node, "%d dimensions against %d without broadcast = 1", b->rank, a->rank);
+		INVALID_IF(!broadcast && a->rank != b->rank, "%d dimensions against %d without broadcast = 1", b->rank,
+		        a->rank);
 	}
 	infer_output(node, 0, type, a->rank, a->dims);
 }
@@ -103,8 +103,8 @@ static void load_two(struct definer *definer, expr_ref *a, expr_ref *b)
 {
 	SHAPE(0, rank, extents, at);
 	*a = BROADCAST(IN(0), rank, at);
-	if (definer->node->since < BROADCAST_BOTH_WAYS)
-		rank = (int)old_axis(definer->node) + IN(1)->rank;
+	if (NODE->since < BROADCAST_BOTH_WAYS)
+		rank = (int)old_axis(NODE) + IN(1)->rank;
 	*b = BROADCAST(IN(1), rank, at);
 }
 
@@ -137,7 +137,7 @@ void define_shift(struct definer *definer)
 {
 	expr_ref a, b;
 	load_two(definer, &a, &b);
-	OUT(0, expr2(definer, shifts_left(definer->node) ? scalar_of(definer->node) : SCALAR_shr, a, b));
+	OUT(0, expr2(definer, shifts_left(NODE) ? scalar_of(NODE) : SCALAR_shr, a, b));
 }
 
 /* ---- Mod: the remainder with the sign of b, or with fmod = 1 that of a ---- */
@@ -145,23 +145,22 @@ enum { MOD_OF_FLOATS = 28 };
 void infer_mod(struct node *node)
 {
 	infer_binary(node);
-	if (dtypes[node->in[0]->type].class == CLASS_FLOAT && !attribute_int(node, "fmod")
-	        && node->since < MOD_OF_FLOATS)
-		node_invalid(node, " of floats needs fmod = 1 before opset %d", MOD_OF_FLOATS);
+	INVALID_IF(dtypes[node->in[0]->type].class == CLASS_FLOAT && !attribute_int(node, "fmod")
+	                && node->since < MOD_OF_FLOATS,
+	        " of floats needs fmod = 1 before opset %d", MOD_OF_FLOATS);
 }
 
 void define_mod(struct definer *definer)
 {
 	expr_ref a, b;
 	load_two(definer, &a, &b);
-	OUT(0, expr2(definer, attribute_int(definer->node, "fmod") ? SCALAR_fmod : scalar_of(definer->node), a, b));
+	OUT(0, expr2(definer, attribute_int(NODE, "fmod") ? SCALAR_fmod : scalar_of(NODE), a, b));
 }
 
 /* ---- comparisons and tests: a bool of numbers ---- */
 static void no_strings(const struct node *node, int i)
 {
-	if (node->in[i]->type == DTYPE_STRING)
-		node_unsupported(node, " of strings is not supported");
+	UNSUPPORTED_IF(node->in[i]->type == DTYPE_STRING, " of strings is not supported");
 }
 
 void infer_comparison(struct node *node)
@@ -210,8 +209,7 @@ void infer_prelu(struct node *node)
 		for (int d = 0; rank >= 0 && d < rank; d++)
 			fits &= x->rank == rank && !(dims_differ(x->dims[d], dims[d]));
 	}
-	if (!fits)
-		node_invalid(node, "the slope does not broadcast to the data");
+	INVALID_IF(!fits, "the slope does not broadcast to the data");
 	infer_output_like(node, 0, x);
 }
 
@@ -219,7 +217,7 @@ void define_prelu(struct definer *definer)
 {
 	SHAPE(0, rank, extents, at);
 	struct definition *slope = IN(1);
-	expr_ref x[2] = { BROADCAST(IN(0), rank, at), BROADCAST(slope, of_channels(definer->node) ? 2 : rank, at) };
+	expr_ref x[2] = { BROADCAST(IN(0), rank, at), BROADCAST(slope, of_channels(NODE) ? 2 : rank, at) };
 	OUT(0, apply(definer, 2, x));
 }
 
@@ -239,7 +237,7 @@ void define_where(struct definer *definer)
 	SHAPE(0, rank, extents, at);
 	expr_ref x = BROADCAST(IN(1), rank, at), y = BROADCAST(IN(2), rank, at);
 	expr_ref condition = CAST(x->type, BROADCAST(IN(0), rank, at));
-	OUT(0, expr3(definer, scalar_of(definer->node), condition, x, y));
+	OUT(0, expr3(definer, scalar_of(NODE), condition, x, y));
 }
 
 /* ---- Clip: bounds are attributes up to opset 10, then inputs; where they cross, the upper one wins ---- */
@@ -259,16 +257,15 @@ void define_clip(struct definer *definer)
 	static const double ends[] = { -FLT_MAX, FLT_MAX }; /* ONNX's defaults of opset 6 to 10, whatever the type */
 	expr_ref x = load_one(definer);
 	FOR (i, 2) {
-		struct definition *in = definer->node->since < CLIP_BY_INPUTS ? NULL : IN(i + 1);
+		struct definition *in = NODE->since < CLIP_BY_INPUTS ? NULL : IN(i + 1);
 		if (in)
 			x = expr2(definer, opcodes[i], BROADCAST(in, 0, NULL), x); /* NaN comes through */
-		else if (definer->node->since < CLIP_BY_INPUTS
-		        && (definer->node->since >= CLIP_HAS_ENDS || node_attribute(definer->node, names[i])))
+		else if (NODE->since < CLIP_BY_INPUTS
+		        && (NODE->since >= CLIP_HAS_ENDS || node_attribute(NODE, names[i])))
 			x = expr2(definer, opcodes[i],
 			        NUMBER(x->type,
-			                node_attribute(definer->node, names[i])
-			                        ? (double)attribute_float(definer->node, names[i])
-			                        : ends[i]),
+			                node_attribute(NODE, names[i]) ? (double)attribute_float(NODE, names[i])
+			                                               : ends[i]),
 			        x);
 	}
 	OUT(0, x);
@@ -284,11 +281,10 @@ void infer_variadic(struct node *node)
 	int rank = infer_broadcast(node, node->ins, node->in, dims);
 	for (int i = 0; i < node->ins && node->since < VARIADIC_BROADCASTS; i++)
 		FOR (d, rank)
-			if (node->in[i]->rank != rank
-			        || (dim_is_known(node->in[i]->dims[d])
-			                && node->in[i]->dims[d].extent != dims[d].extent))
-				node_invalid(node, " of opset %d does not broadcast; input %d differs in shape",
-				        node->since, i);
+			INVALID_IF(node->in[i]->rank != rank
+			                || (dim_is_known(node->in[i]->dims[d])
+			                        && node->in[i]->dims[d].extent != dims[d].extent),
+			        " of opset %d does not broadcast; input %d differs in shape", node->since, i);
 	infer_output(node, 0, node->in[0]->type, rank, dims);
 }
 
@@ -296,8 +292,8 @@ static expr_ref sum_of(struct definer *definer)
 {
 	SHAPE(0, rank, extents, at);
 	expr_ref sum = BROADCAST(IN(0), rank, at);
-	for (int i = 1; i < definer->node->ins; i++)
-		sum = expr2(definer, scalar_of(definer->node), sum, BROADCAST(IN(i), rank, at));
+	for (int i = 1; i < NODE->ins; i++)
+		sum = expr2(definer, scalar_of(NODE), sum, BROADCAST(IN(i), rank, at));
 	return sum;
 }
 
@@ -308,7 +304,7 @@ void infer_mean(struct node *node) { infer_variadic(node); }
 void define_mean(struct definer *definer)
 {
 	expr_ref sum = sum_of(definer);
-	OUT(0, DIV(sum, NUMBER(sum->type, definer->node->ins)));
+	OUT(0, DIV(sum, NUMBER(sum->type, NODE->ins)));
 }
 
 /* ---- Pow: small whole exponents are products ---- */
@@ -364,7 +360,7 @@ expr_ref power_of(struct definer *definer, expr_ref x, double exponent)
 void define_power(struct definer *definer)
 {
 	expr_ref x, exponent, y;
-	double constant = constant_scalar(definer->node->in[1], 0);
+	double constant = constant_scalar(NODE->in[1], 0);
 	load_two(definer, &x, &exponent);
 	y = power_of(definer, x, constant);
 	if (y) {
@@ -394,7 +390,7 @@ void infer_gelu(struct node *node)
 void define_gelu(struct definer *definer)
 {
 	expr_ref x = load_one(definer);
-	if (!gelu_is_tanh(definer->node)) {
+	if (!gelu_is_tanh(NODE)) {
 		OUT(0, expr1(definer, SCALAR_gelu, x));
 		return;
 	}

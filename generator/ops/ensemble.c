@@ -174,7 +174,7 @@ static struct attribute reals_named(struct ensemble *e, const char *name, const 
 
 bool expand_ensemble(struct bodies *bodies, struct node *node, const struct op *op)
 {
-	struct ensemble e = { .node = node, .arena = node->graph->build->arena };
+	struct ensemble e = { .node = node, .arena = node_arena(node) };
 	size_t count, roots;
 	(void)op;
 	infer_made(node);

@@ -40,7 +40,7 @@ static void require_range(struct definer *definer, const struct asked *asked, ex
 
 void definer_require_dims(struct definer *definer)
 {
-	const struct tensor *out = definer->node->out[0];
+	const struct tensor *out = NODE->out[0];
 	FOR (d, out->rank) {
 		const struct asked *asked =
 		        out->dims[d].count && out->dims[d].symbol ? graph_asked(out->graph, out->dims[d].symbol) : NULL;
@@ -89,12 +89,12 @@ void infer_fit(struct node *node)
 
 void define_fit(struct definer *definer)
 {
-	const struct tensor *out = definer->node->out[0];
+	const struct tensor *out = NODE->out[0];
 	struct definition *x = definer_in_stored(definer, 0);
 	SHAPE(0, rank, extents, at);
 	bool same = true;
 	FOR (d, rank) {
-		const struct asked *asked = symbol_of(definer->node, d);
+		const struct asked *asked = symbol_of(NODE, d);
 		same &= extents[d] == x->extents[d];
 		if (!asked)
 			continue;

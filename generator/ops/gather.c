@@ -9,7 +9,7 @@ static int gather_axis(const struct node *node) { return attribute_axis(node, no
 /* A place in dimension d of the data: an index below 0 counts from the end, one outside is cut. */
 static index_ref place(struct definer *definer, expr_ref index, int d)
 {
-	const struct dim *dim = &definer->node->in[0]->dims[d];
+	const struct dim *dim = &NODE->in[0]->dims[d];
 	expr_ref zero = WHOLE(DTYPE_I64, 0), last = WHOLE(DTYPE_I64, dim->extent - 1);
 	int64_t low, high;
 	index = CAST(DTYPE_I64, index);
@@ -24,9 +24,9 @@ static index_ref place(struct definer *definer, expr_ref index, int d)
  * picked is a contraction. */
 static index_ref place_of(struct definer *definer, const index_ref *at, int d)
 {
-	const struct tensor *indices = definer->node->in[1];
-	const struct dim *dim = &definer->node->in[0]->dims[d];
-	if (indices->data && !dim->count && tensor_elements(definer->node->graph->build, indices) == 1) {
+	const struct tensor *indices = NODE->in[1];
+	const struct dim *dim = &NODE->in[0]->dims[d];
+	if (indices->data && !dim->count && tensor_elements(NODE->graph->build, indices) == 1) {
 		int64_t index = infer_constant_at(indices, 0);
 		index += index < 0 ? dim->extent : 0;
 		return CONSTANT(index < 0 ? 0 : index < dim->extent ? index : dim->extent - 1);
@@ -38,8 +38,7 @@ static index_ref place_of(struct definer *definer, const index_ref *at, int d)
 static bool always_inside(const struct node *node, int64_t column, int64_t least)
 {
 	const struct tensor *at = node->in[1];
-	int64_t count = at->data ? tensor_elements(node->graph->build, at) : -1,
-	        step = column < 0 ? 1 : at->dims[at->rank - 1].extent;
+	int64_t count = at->data ? node_elements(node, at) : -1, step = column < 0 ? 1 : at->dims[at->rank - 1].extent;
 	for (int64_t i = column < 0 ? 0 : column; i < count; i += step)
 		if (infer_constant_at(at, i) < -least || infer_constant_at(at, i) >= least)
 			return false;
@@ -48,7 +47,7 @@ static bool always_inside(const struct node *node, int64_t column, int64_t least
 
 void definer_require_index(struct definer *definer, int64_t column, int d)
 {
-	const struct dim *dim = &definer->node->in[0]->dims[d];
+	const struct dim *dim = &NODE->in[0]->dims[d];
 	struct definition *indices = IN(1);
 	index_ref own[MAX_RANK];
 	int rank = indices->rank - (column >= 0);
@@ -56,13 +55,13 @@ void definer_require_index(struct definer *definer, int64_t column, int d)
 		definer_require_inside(definer, 1, column, dim->extent);
 		return;
 	}
-	if (always_inside(definer->node, column, size_span(dim->count).least))
+	if (always_inside(NODE, column, size_span(dim->count).least))
 		return;
 	VARS(own, rank, indices->extents);
 	if (column >= 0)
 		own[rank] = CONSTANT(column);
 	expr_ref at = CAST(DTYPE_I64, LOAD(indices, own)), most = DIM(dim);
-	if (tensor_counted(definer->node->in[1]))
+	if (tensor_counted(NODE->in[1]))
 		most = I_MAX(most, I(1));
 	expr_ref least = integer_kept(definer, "least", I_SUB(I(-1), most));
 	definer_require(definer, EXIT_INVALID, rank, indices->extents, I_AND(I_LESS(at, most), I_LESS(least, at)),
@@ -95,7 +94,7 @@ void define_gather(struct definer *definer)
 	struct definition *x = IN(0), *indices = IN(1);
 	index_ref at[MAX_RANK], x_at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	int axis = gather_axis(definer->node);
+	int axis = gather_axis(NODE);
 	definer_shape(definer, 0, extents, at);
 	if (definer_is_empty(definer, x))
 		return;
@@ -118,15 +117,14 @@ void infer_gather_elements(struct node *node)
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	if (!infer_ranks(node, 2, x->type))
 		return;
-	if (x->rank < 1 || x->rank != at->rank)
-		node_invalid(node, "data has %d dimensions, the indices have %d, as many and at least 1 are right",
-		        x->rank, at->rank);
+	INVALID_IF(x->rank < 1 || x->rank != at->rank,
+	        "data has %d dimensions, the indices have %d, as many and at least 1 are right", x->rank, at->rank);
 	int axis = gather_axis(node);
 	FOR (d, x->rank)
-		if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d])
-		        && at->dims[d].extent > x->dims[d].extent)
-			node_invalid(node, "dimension %d of the indices is %" PRId64 ", data has %" PRId64, d,
-			        at->dims[d].extent, x->dims[d].extent);
+		INVALID_IF(d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d])
+		                && at->dims[d].extent > x->dims[d].extent,
+		        "dimension %d of the indices is %" PRId64 ", data has %" PRId64, d, at->dims[d].extent,
+		        x->dims[d].extent);
 	infer_constant_indices(node, 0, 1, x->dims[axis].extent);
 	infer_output(node, 0, x->type, at->rank, at->dims);
 }
@@ -136,7 +134,7 @@ void define_gather_elements(struct definer *definer)
 	struct definition *x = IN(0), *indices = IN(1);
 	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	int axis = gather_axis(definer->node);
+	int axis = gather_axis(NODE);
 	definer_shape(definer, 0, extents, at);
 	if (definer_is_empty(definer, x))
 		return;
@@ -154,13 +152,11 @@ static struct places places_of(const struct node *node)
 {
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	int64_t batch = attribute_int(node, "batch_dims"), count = at->dims[at->rank - 1].extent;
-	if (batch < 0 || batch >= x->rank || batch >= at->rank)
-		node_invalid(node,
-		        "batch_dims is %" PRId64 ", below the dimensions of data (%d) and indices (%d) is right", batch,
-		        x->rank, at->rank);
-	if (count < 1 || count > x->rank - batch)
-		node_invalid(node, "the indices name %" PRId64 " dimensions, 1 to %" PRId64 " are right", count,
-		        x->rank - batch);
+	INVALID_IF(batch < 0 || batch >= x->rank || batch >= at->rank,
+	        "batch_dims is %" PRId64 ", below the dimensions of data (%d) and indices (%d) is right", batch,
+	        x->rank, at->rank);
+	INVALID_IF(count < 1 || count > x->rank - batch,
+	        "the indices name %" PRId64 " dimensions, 1 to %" PRId64 " are right", count, x->rank - batch);
 	return (struct places){ (int)batch, (int)count };
 }
 
@@ -170,19 +166,17 @@ void infer_gather_nd(struct node *node)
 	int n = 0;
 	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *at = node->in[1];
-	if (!x->rank || !at->rank)
-		node_invalid(
-		        node, "data has %d dimensions, the indices have %d, at least 1 are right", x->rank, at->rank);
+	INVALID_IF(!x->rank || !at->rank, "data has %d dimensions, the indices have %d, at least 1 are right", x->rank,
+	        at->rank);
 	if (x->rank < 0 || at->rank < 0 || !dim_is_known(at->dims[at->rank - 1])) {
-		infer_output_unknown(node, 0, x->type);
+		infer_type(node, 0, x->type);
 		return;
 	}
 	struct places places = places_of(node);
 	FOR (d, places.batch)
-		if (dims_differ(x->dims[d], at->dims[d]))
-			node_invalid(node,
-			        "dimension %d of the batch is %" PRId64 " in data and %" PRId64 " in the indices", d,
-			        x->dims[d].extent, at->dims[d].extent);
+		INVALID_IF(dims_differ(x->dims[d], at->dims[d]),
+		        "dimension %d of the batch is %" PRId64 " in data and %" PRId64 " in the indices", d,
+		        x->dims[d].extent, at->dims[d].extent);
 	FOR (i, places.count)
 		infer_constant_indices(node, i, places.count, x->dims[places.batch + i].extent);
 	FOR (d, at->rank - 1)
@@ -197,7 +191,7 @@ void define_gather_nd(struct definer *definer)
 	struct definition *x = IN(0), *indices = IN(1);
 	index_ref at[MAX_RANK], x_at[MAX_RANK], place_at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	struct places places = places_of(definer->node);
+	struct places places = places_of(NODE);
 	definer_shape(definer, 0, extents, at);
 	if (definer_is_empty(definer, x))
 		return;
@@ -228,8 +222,8 @@ static struct sequences sequences_of(const struct node *node)
 	int rank = node->in[0]->rank;
 	struct sequences s = { (int)node_axis(node, attribute_int(node, "time_axis"), rank),
 		(int)node_axis(node, attribute_int(node, "batch_axis"), rank) };
-	if (s.time == s.batch || s.time > 1 || s.batch > 1)
-		node_invalid(node, "time_axis is %d, batch_axis is %d, 0 and 1 are right", s.time, s.batch);
+	INVALID_IF(s.time == s.batch || s.time > 1 || s.batch > 1,
+	        "time_axis is %d, batch_axis is %d, 0 and 1 are right", s.time, s.batch);
 	return s;
 }
 
@@ -237,21 +231,19 @@ void infer_reverse_sequence(struct node *node)
 {
 	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *lengths = node->in[1];
-	if (x->rank >= 0 && x->rank < 2)
-		node_invalid(node, "data has %d dimensions, at least 2 are right", x->rank);
+	INVALID_IF(x->rank >= 0 && x->rank < 2, "data has %d dimensions, at least 2 are right", x->rank);
 	if (x->rank >= 0 && lengths->rank >= 0) {
 		struct sequences s = sequences_of(node);
-		if (lengths->rank != 1 || (dims_differ(lengths->dims[0], x->dims[s.batch])))
-			node_invalid(node, "the lengths have %d dimensions of %" PRId64 ", one of %" PRId64 " is right",
-			        lengths->rank, lengths->rank ? lengths->dims[0].extent : 0, x->dims[s.batch].extent);
+		INVALID_IF(lengths->rank != 1 || (dims_differ(lengths->dims[0], x->dims[s.batch])),
+		        "the lengths have %d dimensions of %" PRId64 ", one of %" PRId64 " is right", lengths->rank,
+		        lengths->rank ? lengths->dims[0].extent : 0, x->dims[s.batch].extent);
 		for (int64_t i = 0,
-		             n = lengths->data && dim_is_known(x->dims[s.time])
-		                ? tensor_elements(node->graph->build, lengths)
-		                : 0;
+		             n = lengths->data && dim_is_known(x->dims[s.time]) ? node_elements(node, lengths) : 0;
 		        i < n; i++)
-			if (infer_constant_at(lengths, i) < 0 || infer_constant_at(lengths, i) > x->dims[s.time].extent)
-				node_invalid(node, "a length of %" PRId64 " of %" PRId64, infer_constant_at(lengths, i),
-				        x->dims[s.time].extent);
+			INVALID_IF(infer_constant_at(lengths, i) < 0
+			                || infer_constant_at(lengths, i) > x->dims[s.time].extent,
+			        "a length of %" PRId64 " of %" PRId64, infer_constant_at(lengths, i),
+			        x->dims[s.time].extent);
 	}
 	infer_output_like(node, 0, x);
 }
@@ -261,8 +253,8 @@ void define_reverse_sequence(struct definer *definer)
 	struct definition *x = IN(0), *lengths = IN(1);
 	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	struct sequences s = sequences_of(definer->node);
-	const struct dim *steps = &definer->node->in[0]->dims[s.time];
+	struct sequences s = sequences_of(NODE);
+	const struct dim *steps = &NODE->in[0]->dims[s.time];
 	definer_shape(definer, 0, extents, at);
 	if (definer_is_empty(definer, x))
 		return;

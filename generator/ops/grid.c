@@ -25,29 +25,24 @@ void infer_grid_sample(struct node *node)
 	infer_least(node, 2);
 	enum dtype type = infer_number_type(node, 0);
 	enum mode mode = mode_of(node);
-	if (type == DTYPE_BOOL && mode != NEAREST)
-		node_unsupported(node, " of %s is not supported", dtypes[type].text);
+	UNSUPPORTED_IF(type == DTYPE_BOOL && mode != NEAREST, " of %s is not supported", dtypes[type].text);
 	padding_of(node);
 	const struct tensor *x = node->in[0], *grid = node->in[1];
 	if (!infer_ranks(node, 2, type))
 		return;
-	if (x->rank != grid->rank || x->rank < 3 || (node->since < ANY_RANK && x->rank != 4))
-		node_invalid(node, "data has %d dimensions, the grid has %d, %s are right", x->rank, grid->rank,
-		        node->since < ANY_RANK ? "4" : "as many and at least 3");
-	if (mode == CUBIC && x->rank != 4)
-		node_invalid(node, "cubic of %d dimensions, 4 are right", x->rank);
-	if (2 * (x->rank - 2) + 2 > MAX_RANK)
-		node_limit(node, "data has %d dimensions", x->rank);
+	INVALID_IF(x->rank != grid->rank || x->rank < 3 || (node->since < ANY_RANK && x->rank != 4),
+	        "data has %d dimensions, the grid has %d, %s are right", x->rank, grid->rank,
+	        node->since < ANY_RANK ? "4" : "as many and at least 3");
+	INVALID_IF(mode == CUBIC && x->rank != 4, "cubic of %d dimensions, 4 are right", x->rank);
+	LIMIT_IF(2 * (x->rank - 2) + 2 > MAX_RANK, "data has %d dimensions", x->rank);
 	FOR (i, 2) {
 		struct dim is = i ? grid->dims[grid->rank - 1] : grid->dims[0],
 		           want = i ? dim_of(x->rank - 2) : x->dims[0];
-		if (dims_differ(is, want))
-			node_invalid(node, "dimension %d of the grid is %" PRId64 ", %" PRId64 " is right",
-			        i ? grid->rank - 1 : 0, is.extent, want.extent);
+		INVALID_IF(dims_differ(is, want), "dimension %d of the grid is %" PRId64 ", %" PRId64 " is right",
+		        i ? grid->rank - 1 : 0, is.extent, want.extent);
 	}
 	FOR (d, x->rank) {
-		if (d > 1 && x->dims[d].extent == 0)
-			node_invalid(node, "dimension %d of the data has no element", d);
+		INVALID_IF(d > 1 && x->dims[d].extent == 0, "dimension %d of the data has no element", d);
 		dims[d] = d < 2 ? x->dims[d] : grid->dims[d - 1];
 	}
 	infer_output(node, 0, type, x->rank, dims);
@@ -84,7 +79,7 @@ static expr_ref padded(struct definer *definer, enum padding padding, bool corne
 /* How many elements there are of a dimension of the data, 1 where a call says none: a check then asks for one. */
 static expr_ref size_of(struct definer *definer, int d)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	const struct dim *dim = &node->in[0]->dims[d];
 	if (!dim->count)
 		return I(dim->extent);
@@ -131,9 +126,9 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	index_ref at[MAX_RANK], own[MAX_RANK];
 	int64_t extents[MAX_RANK], n = x->extents[d];
 	int rank = grid->rank;
-	bool corners = attribute_int(definer->node, "align_corners") != 0;
-	enum mode mode = mode_of(definer->node);
-	enum padding padding = padding_of(definer->node);
+	bool corners = attribute_int(NODE, "align_corners") != 0;
+	enum mode mode = mode_of(NODE);
+	enum padding padding = padding_of(NODE);
 	FOR (k, rank) {
 		extents[k] = k == 1 ? count : grid->extents[k > 1 ? k - 1 : k];
 		at[k] = VAR(k, extents[k]);
@@ -182,7 +177,7 @@ void define_grid_sample(struct definer *definer)
 	struct definition *x = IN(0), *grid = IN(1);
 	index_ref x_at[MAX_RANK], own[MAX_RANK];
 	int64_t reduced[MAX_RANK];
-	enum mode mode = mode_of(definer->node);
+	enum mode mode = mode_of(NODE);
 	expr_ref weight = NULL, outside = NULL;
 	SHAPE(0, rank, extents, at);
 	enum dtype type = x->type;
@@ -211,7 +206,7 @@ void define_grid_sample(struct definer *definer)
 	expr_ref value = LOAD(x, x_at);
 	if (outside)
 		value = WHERE(outside, NUMBER(x->type, 0), value);
-	const char *name = x->type == type ? definer->node->out[0]->name : definer_name(definer, "sampled");
+	const char *name = x->type == type ? NODE->out[0]->name : definer_name(definer, "sampled");
 	struct definition *made = definer_reduction(
 	        definer, name, rank, extents, REDUCE_SUM, rank - 2, reduced, NULL, MUL(value, weight));
 	if (made->type == type)

@@ -32,25 +32,27 @@ REFUSES(node_invalid, EXIT_INVALID, true, const char *format, ...)
 REFUSES(node_unsupported, EXIT_UNSUPPORTED, true, const char *format, ...)
 REFUSES(node_limit, EXIT_LIMIT, true, const char *format, ...)
 
+struct arena *node_arena(const struct node *node) { return node->graph->build->arena; }
+int64_t node_elements(const struct node *node, const struct tensor *tensor)
+{
+	return tensor_elements(node->graph->build, tensor);
+}
+
 struct tensor *node_in(const struct node *node, int i) { return i < node->ins ? node->in[i] : NULL; }
 bool node_has_out(const struct node *node, int i) { return i < node->outs && node->out[i]; }
 
 void infer_least(const struct node *node, int least)
 {
 	FOR (i, least)
-		if (!node_in(node, i))
-			node_invalid(node, " lacks input %d of at least %d", i, least);
-	if (node->outs < 1)
-		node_invalid(node, " has no output");
+		INVALID_IF(!node_in(node, i), " lacks input %d of at least %d", i, least);
+	INVALID_IF(node->outs < 1, " has no output");
 }
 
 void infer_counts(const struct node *node, int least, int most, int outs)
 {
-	if (node->ins > most)
-		node_invalid(node, " has %d inputs, at most %d are right", node->ins, most);
+	INVALID_IF(node->ins > most, " has %d inputs, at most %d are right", node->ins, most);
 	infer_least(node, least);
-	if (node->outs > outs)
-		node_invalid(node, " has %d outputs, at most %d are right", node->outs, outs);
+	INVALID_IF(node->outs > outs, " has %d outputs, at most %d are right", node->outs, outs);
 }
 
 void infer_made(const struct node *node)
@@ -60,11 +62,7 @@ void infer_made(const struct node *node)
 		        "op ingot.%s stands for what ingot makes on its way; a model cannot have it", node->type);
 }
 
-void infer_first(const struct node *node)
-{
-	if (!node_has_out(node, 0))
-		node_invalid(node, " lacks output 0");
-}
+void infer_first(const struct node *node) { INVALID_IF(!node_has_out(node, 0), " lacks output 0"); }
 
 bool dtype_is_supported(enum dtype type)
 {
@@ -77,8 +75,7 @@ enum dtype infer_any_type(const struct node *node, int i)
 	const struct tensor *tensor = node_in(node, i);
 	if (!tensor || tensor->type == DTYPE_NONE)
 		return DTYPE_NONE;
-	if (!dtype_is_supported(tensor->type))
-		node_unsupported(node, " of %s is not supported", dtypes[tensor->type].text);
+	UNSUPPORTED_IF(!dtype_is_supported(tensor->type), " of %s is not supported", dtypes[tensor->type].text);
 	return tensor->type;
 }
 
@@ -87,31 +84,28 @@ enum dtype infer_number_type(const struct node *node, int i)
 	const struct tensor *tensor = node_in(node, i);
 	if (!tensor || tensor->type == DTYPE_NONE)
 		return DTYPE_NONE;
-	if (tensor->type == DTYPE_STRING)
-		node_invalid(node, " of input %d (%s): a string is no number", i, tensor->name);
+	INVALID_IF(tensor->type == DTYPE_STRING, " of input %d (%s): a string is no number", i, tensor->name);
 	bool storage = dtype_is_narrow(tensor->type) && tensor->type != DTYPE_F16 && tensor->type != DTYPE_BF16;
-	if (storage || (dtypes[tensor->type].class != CLASS_OTHER && dtypes[tensor->type].bits < 8))
-		node_invalid(node,
-		        "input %d is %s, which no operator computes with but through Cast and DequantizeLinear", i,
-		        dtypes[tensor->type].text);
-	if (!dtype_is_supported(tensor->type))
-		node_unsupported(node, " of %s is not supported", dtypes[tensor->type].text);
+	INVALID_IF(storage || (dtypes[tensor->type].class != CLASS_OTHER && dtypes[tensor->type].bits < 8),
+	        "input %d is %s, which no operator computes with but through Cast and DequantizeLinear", i,
+	        dtypes[tensor->type].text);
+	UNSUPPORTED_IF(!dtype_is_supported(tensor->type), " of %s is not supported", dtypes[tensor->type].text);
 	return tensor->type;
 }
 
 enum dtype infer_float_type(const struct node *node, int i)
 {
 	enum dtype type = infer_number_type(node, i);
-	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT)
-		node_invalid(node, "input %d is %s, a floating-point type is right", i, dtypes[type].text);
+	INVALID_IF(type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT,
+	        "input %d is %s, a floating-point type is right", i, dtypes[type].text);
 	return type;
 }
 
 void infer_same_type(const struct node *node, int i, enum dtype type)
 {
 	const struct tensor *tensor = node_in(node, i);
-	if (tensor && type != DTYPE_NONE && tensor->type != DTYPE_NONE && tensor->type != type)
-		node_invalid(node, "input %d is %s, %s is right", i, dtypes[tensor->type].text, dtypes[type].text);
+	INVALID_IF(tensor && type != DTYPE_NONE && tensor->type != DTYPE_NONE && tensor->type != type,
+	        "input %d is %s, %s is right", i, dtypes[tensor->type].text, dtypes[type].text);
 }
 
 /* A declared shape that is not what the graph makes: the graph's counts, unless the user wants it otherwise. */
@@ -135,11 +129,10 @@ void infer_count(const struct node *node, struct tensor *tensor, int d, struct t
 	bool said = tensor->is_output && count && dim->count && size_is_said(count) && size_is_said(dim->count);
 	if (dim->count == count)
 		return;
-	if (!said)
-		node_unsupported(node,
-		        "dimension %d of %s is declared as %s, which is not what its inputs make of it; that is "
-		        "not supported",
-		        d, tensor->name, dim->symbol ? dim->symbol : dim->count->name);
+	UNSUPPORTED_IF(!said,
+	        "dimension %d of %s is declared as %s, which is not what its inputs make of it; that is "
+	        "not supported",
+	        d, tensor->name, dim->symbol ? dim->symbol : dim->count->name);
 	contradict(node, tensor, "dimension %d of %s is declared as %s, which is not what its inputs make of it", d,
 	        tensor->name, dim->symbol ? dim->symbol : dim->count->name);
 	dim->count = count;
@@ -194,13 +187,12 @@ void infer_output(struct node *node, int i, enum dtype type, int rank, const str
 	tensor->rank = rank;
 	FOR (d, rank)
 		tensor->dims[d] = merge(node, tensor, d, dims[d]);
-	int64_t elements = tensor_elements(node->graph->build, tensor);
-	if (elements > ELEMENTS_MOST)
-		node_limit(node, "%s has %" PRId64 " elements, ingot takes at most %" PRId64, tensor->name, elements,
-		        ELEMENTS_MOST);
+	int64_t elements = node_elements(node, tensor);
+	LIMIT_IF(elements > ELEMENTS_MOST, "%s has %" PRId64 " elements, ingot takes at most %" PRId64, tensor->name,
+	        elements, ELEMENTS_MOST);
 }
 
-void infer_output_unknown(struct node *node, int i, enum dtype type) { typed(node, i, type); }
+void infer_type(struct node *node, int i, enum dtype type) { typed(node, i, type); }
 
 void infer_output_like(struct node *node, int i, const struct tensor *tensor)
 {
@@ -211,7 +203,7 @@ bool infer_ranks(struct node *node, int count, enum dtype type)
 {
 	FOR (i, count)
 		if (node->in[i]->rank < 0) {
-			infer_output_unknown(node, 0, type);
+			infer_type(node, 0, type);
 			return false;
 		}
 	return true;
@@ -231,10 +223,10 @@ int64_t infer_constant_at(const struct tensor *tensor, int64_t i)
 void infer_constant_indices(const struct node *node, int64_t first, int64_t step, int64_t extent)
 {
 	const struct tensor *at = node->in[1];
-	int64_t count = at->data && extent >= 0 ? tensor_elements(node->graph->build, at) : 0;
+	int64_t count = at->data && extent >= 0 ? node_elements(node, at) : 0;
 	for (int64_t i = first; i < count; i += step)
-		if (infer_constant_at(at, i) < -extent || infer_constant_at(at, i) >= extent)
-			node_invalid(node, "index %" PRId64 " of %" PRId64, infer_constant_at(at, i), extent);
+		INVALID_IF(infer_constant_at(at, i) < -extent || infer_constant_at(at, i) >= extent,
+		        "index %" PRId64 " of %" PRId64, infer_constant_at(at, i), extent);
 }
 
 const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
@@ -243,12 +235,11 @@ const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
 	*count = 0;
 	if (!tensor || !tensor->data)
 		return NULL;
-	if (tensor->type != DTYPE_I64 && tensor->type != DTYPE_I32)
-		node_invalid(node, "input %d is %s, int64 is right", i, dtypes[tensor->type].text);
-	if (tensor->rank > 1)
-		node_invalid(node, "input %d has %d dimensions, 1 is right", i, tensor->rank);
-	*count = tensor_elements(node->graph->build, tensor);
-	int64_t *ints = arena_new_array(node->graph->build->arena, int64_t, (size_t)*count + 1);
+	INVALID_IF(tensor->type != DTYPE_I64 && tensor->type != DTYPE_I32, "input %d is %s, int64 is right", i,
+	        dtypes[tensor->type].text);
+	INVALID_IF(tensor->rank > 1, "input %d has %d dimensions, 1 is right", i, tensor->rank);
+	*count = node_elements(node, tensor);
+	int64_t *ints = arena_new_array(node_arena(node), int64_t, (size_t)*count + 1);
 	FOR (k, *count)
 		if (tensor->type == DTYPE_I64)
 			memcpy(&ints[k], (const char *)tensor->data + k * 8, 8);
@@ -262,8 +253,8 @@ const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
 
 int64_t node_axis(const struct node *node, int64_t axis, int rank)
 {
-	if (axis < -rank || axis >= rank)
-		node_invalid(node, "axis %" PRId64 " of %d dimensions, [%d, %d) is right", axis, rank, -rank, rank);
+	INVALID_IF(axis < -rank || axis >= rank, "axis %" PRId64 " of %d dimensions, [%d, %d) is right", axis, rank,
+	        -rank, rank);
 	return axis < 0 ? axis + rank : axis;
 }
 
@@ -271,9 +262,8 @@ int64_t node_axis(const struct node *node, int64_t axis, int rank)
 static struct dim broadcast_dim(const struct node *node, int d, struct dim a, struct dim b)
 {
 	if (dim_is_known(a) && dim_is_known(b)) {
-		if (a.extent != b.extent && a.extent != 1 && b.extent != 1)
-			node_invalid(node, "%" PRId64 " and %" PRId64 " in dimension %d do not broadcast", a.extent,
-			        b.extent, d);
+		INVALID_IF(a.extent != b.extent && a.extent != 1 && b.extent != 1,
+		        "%" PRId64 " and %" PRId64 " in dimension %d do not broadcast", a.extent, b.extent, d);
 		return a.extent == 1 ? b : a;
 	}
 	if (dim_is_known(a))

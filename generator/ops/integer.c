@@ -106,21 +106,20 @@ void infer_asked(struct node *node)
 {
 	infer_counts(node, 3, 3, 1);
 	for (int i = 1; i < 3; i++)
-		if (node->in[i]->type != DTYPE_NONE && dtypes[node->in[i]->type].class != CLASS_INT)
-			node_invalid(
-			        node, "input %d is %s, int64 or int32 is right", i, dtypes[node->in[i]->type].text);
+		INVALID_IF(node->in[i]->type != DTYPE_NONE && dtypes[node->in[i]->type].class != CLASS_INT,
+		        "input %d is %s, int64 or int32 is right", i, dtypes[node->in[i]->type].text);
 	infer_output_like(node, 0, node->in[0]);
 }
 
 void define_asked(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	expr_ref right = I(1);
 	const char *what = attribute_string(node, "what"), *numbers = "";
 	FOR (i, definer_elements(definer, 2)) {
 		int64_t number;
-		if (!definer_number(definer, ELEMENT(2, i), &number) || i >= definer_elements(definer, 1))
-			node_invalid(node, "what is asked for is no constant, or longer than the operand");
+		INVALID_IF(!definer_number(definer, ELEMENT(2, i), &number) || i >= definer_elements(definer, 1),
+		        "what is asked for is no constant, or longer than the operand");
 		right = I_AND(right, I_IS(ELEMENT(1, i), number));
 		numbers = FORMAT("%s%s%lld", numbers, i ? ", " : "", (long long)number);
 	}
@@ -140,7 +139,6 @@ void infer_branch(struct node *node)
 void define_branch(struct definer *definer)
 {
 	expr_ref is_not = I_IS(CAST(DTYPE_I64, BROADCAST(IN(1), 0, NULL)), 0);
-	REQUIRE(attribute_int(definer->node, "yes") ? I_IS(is_not, 0) : is_not, "%s",
-	        attribute_string(definer->node, "why"));
+	REQUIRE(attribute_int(NODE, "yes") ? I_IS(is_not, 0) : is_not, "%s", attribute_string(NODE, "why"));
 	GIVE(0, definer_in_stored(definer, 0));
 }

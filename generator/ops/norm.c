@@ -16,23 +16,20 @@ void infer_batch_normalization(struct node *node)
 	static const char *const names[] = { "data", "scale", "bias", "mean", "variance" };
 	infer_least(node, 5);
 	const struct tensor *x = node->in[0];
-	if (node->since < 9 && !attribute_int(node, "spatial"))
-		node_unsupported(node, " with spatial = 0 is not supported");
-	if (batch_normalization_trains(node) && node->since < 14)
-		node_unsupported(node, " of opset %d in training is not supported", node->since);
+	UNSUPPORTED_IF(node->since < 9 && !attribute_int(node, "spatial"), " with spatial = 0 is not supported");
+	UNSUPPORTED_IF(batch_normalization_trains(node) && node->since < 14,
+	        " of opset %d in training is not supported", node->since);
 	for (int i = 1; node->outs > 1 && !batch_normalization_trains(node) && i < node->outs; i++)
-		if (node_has_out(node, i))
-			node_unsupported(node, "output %d exists only in training", i);
+		UNSUPPORTED_IF(node_has_out(node, i), "output %d exists only in training", i);
 	for (int i = 1; i < 5; i++) {
 		const struct tensor *tensor = node->in[i];
-		if (tensor->rank >= 0 && tensor->rank != 1)
-			node_invalid(node, "%s has %d dimensions, 1 is right", names[i], tensor->rank);
-		if (x->rank >= 2 && tensor->rank == 1 && dims_differ(tensor->dims[0], x->dims[1]))
-			node_invalid(node, "%s has %" PRId64 " channels, data has %" PRId64, names[i],
-			        tensor->dims[0].extent, x->dims[1].extent);
+		INVALID_IF(tensor->rank >= 0 && tensor->rank != 1, "%s has %d dimensions, 1 is right", names[i],
+		        tensor->rank);
+		INVALID_IF(x->rank >= 2 && tensor->rank == 1 && dims_differ(tensor->dims[0], x->dims[1]),
+		        "%s has %" PRId64 " channels, data has %" PRId64, names[i], tensor->dims[0].extent,
+		        x->dims[1].extent);
 	}
-	if (x->rank == 0)
-		node_invalid(node, "data is a scalar");
+	INVALID_IF(x->rank == 0, "data is a scalar");
 	infer_output_like(node, 0, x);
 	for (int i = 1; i < node->outs; i++)
 		if (node_has_out(node, i))
@@ -82,9 +79,9 @@ void define_batch_normalization(struct definer *definer)
 	int rank = definer_shape(definer, 0, extents, at);
 	index_ref c = VAR(0, channels), own = rank > 1 ? at[1] : CONSTANT(0);
 	expr_ref mean = statistic(definer, 3, type, &c), variance = statistic(definer, 4, type, &c);
-	if (batch_normalization_trains(definer->node)) {
+	if (batch_normalization_trains(NODE)) {
 		/* running = running * momentum + batch * (1 - momentum) */
-		float momentum = attribute_float(definer->node, "momentum");
+		float momentum = attribute_float(NODE, "momentum");
 		struct statistics is = batch_statistics(definer, x);
 		struct definition *const batch[2] = { is.mean, is.variance };
 		FOR (i, 2) {
@@ -97,7 +94,7 @@ void define_batch_normalization(struct definer *definer)
 		mean = LOAD(is.mean, &c);
 		variance = LOAD(is.variance, &c);
 	}
-	expr_ref epsilon = NUMBER(type, attribute_float(definer->node, "epsilon"));
+	expr_ref epsilon = NUMBER(type, attribute_float(NODE, "epsilon"));
 	struct definition *factor = PART("factor", 1, &channels,
 	        DIV(statistic(definer, 1, type, &c), expr1(definer, SCALAR_sqrt, ADD(variance, epsilon))));
 	struct definition *offset = PART("offset", 1, &channels,
@@ -111,8 +108,7 @@ void infer_layer_normalization(struct node *node)
 	struct dim dims[MAX_RANK];
 	infer_least(node, 2);
 	const struct tensor *x = node->in[0];
-	if (attribute_int(node, "stash_type") != DTYPE_F32)
-		node_unsupported(node, "only stash_type = 1 (float) is supported");
+	UNSUPPORTED_IF(attribute_int(node, "stash_type") != DTYPE_F32, "only stash_type = 1 (float) is supported");
 	infer_output_like(node, 0, x);
 	if (x->rank < 0)
 		return;
@@ -123,11 +119,9 @@ void infer_layer_normalization(struct node *node)
 			continue;
 		struct tensor *const both[2] = { node->in[0], node->in[i] };
 		int rank = infer_broadcast(node, 2, both, dims);
-		if (rank > x->rank)
-			node_invalid(node, "input %d has %d dimensions, data has %d", i, tensor->rank, x->rank);
+		INVALID_IF(rank > x->rank, "input %d has %d dimensions, data has %d", i, tensor->rank, x->rank);
 		FOR (d, rank)
-			if (dims_differ(x->dims[d], dims[d]))
-				node_invalid(node, "input %d does not broadcast to the data", i);
+			INVALID_IF(dims_differ(x->dims[d], dims[d]), "input %d does not broadcast to the data", i);
 	}
 	FOR (d, x->rank)
 		dims[d] = d < axis ? x->dims[d] : dim_of(1);
@@ -141,7 +135,7 @@ void define_layer_normalization(struct definer *definer)
 	index_ref term_at[MAX_RANK];
 	int64_t row_extents[MAX_RANK], terms[MAX_RANK];
 	SHAPE(0, rank, extents, at);
-	int axis = attribute_axis(definer->node, rank);
+	int axis = attribute_axis(NODE, rank);
 	double count = 1;
 	FOR (d, rank) {
 		row_extents[d] = d < axis ? extents[d] : 1;
@@ -159,8 +153,7 @@ void define_layer_normalization(struct definer *definer)
 	expr_ref d = LOAD(centred, term_at);
 	struct definition *squares =
 	        REDUCTION("squares", rank, row_extents, REDUCE_SUM, rank - axis, terms, NULL, MUL(d, d));
-	expr_ref variance =
-	        FMA(BROADCAST(squares, rank, at), each, NUMBER(x->type, attribute_float(definer->node, "epsilon")));
+	expr_ref variance = FMA(BROADCAST(squares, rank, at), each, NUMBER(x->type, attribute_float(NODE, "epsilon")));
 	struct definition *inverse =
 	        PART("inverse", rank, row_extents, DIV(NUMBER(x->type, 1), expr1(definer, SCALAR_sqrt, variance)));
 	expr_ref normal = MUL(LOAD(centred, at), BROADCAST(inverse, rank, at));
@@ -180,11 +173,9 @@ enum { LRN_SIZE_MOST = 1 << 30 };
 
 static int64_t lrn_size(const struct node *node)
 {
-	if (!node_attribute(node, "size"))
-		node_invalid(node, " lacks size");
+	INVALID_IF(!node_attribute(node, "size"), " lacks size");
 	int64_t size = node_int(node, "size", 0);
-	if (size < 1 || size > LRN_SIZE_MOST)
-		node_invalid(node, "size is %" PRId64 ", at least 1 is right", size);
+	INVALID_IF(size < 1 || size > LRN_SIZE_MOST, "size is %" PRId64 ", at least 1 is right", size);
 	return size;
 }
 
@@ -192,8 +183,8 @@ void infer_lrn(struct node *node)
 {
 	infer_least(node, 1);
 	lrn_size(node);
-	if (node->in[0]->rank >= 0 && node->in[0]->rank < 2)
-		node_invalid(node, "data has %d dimensions, at least 2 are right", node->in[0]->rank);
+	INVALID_IF(node->in[0]->rank >= 0 && node->in[0]->rank < 2, "data has %d dimensions, at least 2 are right",
+	        node->in[0]->rank);
 	infer_output_like(node, 0, node->in[0]);
 }
 
@@ -201,7 +192,7 @@ void define_lrn(struct definer *definer)
 {
 	struct definition *x = IN(0);
 	index_ref at[MAX_RANK], x_at[MAX_RANK];
-	int64_t extents[MAX_RANK], size = lrn_size(definer->node), channels = x->extents[1];
+	int64_t extents[MAX_RANK], size = lrn_size(NODE), channels = x->extents[1];
 	int rank = definer_shape(definer, 0, extents, at);
 	int64_t before = (size - 1) / 2, after = size - 1 - before;
 	before = before < channels ? before : channels; /* what lies further away is outside for each */
@@ -211,9 +202,9 @@ void define_lrn(struct definer *definer)
 	x_at[1] = PLUS(SUM(at[1], VAR(rank, terms)), -before);
 	expr_ref near = SELECT(&(struct range){ x_at[1], 0, channels }, 1, LOAD(x, x_at), NUMBER(x->type, 0));
 	struct definition *squares = REDUCTION("squares", rank, extents, REDUCE_SUM, 1, &terms, NULL, MUL(near, near));
-	expr_ref sum = FMA(NUMBER(x->type, (double)attribute_float(definer->node, "alpha") / (double)size),
-	        LOAD(squares, at), NUMBER(x->type, (double)attribute_float(definer->node, "bias")));
-	double beta = (double)attribute_float(definer->node, "beta");
+	expr_ref sum = FMA(NUMBER(x->type, (double)attribute_float(NODE, "alpha") / (double)size), LOAD(squares, at),
+	        NUMBER(x->type, (double)attribute_float(NODE, "bias")));
+	double beta = (double)attribute_float(NODE, "beta");
 	expr_ref power = power_of(definer, sum, beta);
 	if (!power)
 		power = expr2(definer, SCALAR_pow, sum, NUMBER(x->type, beta));

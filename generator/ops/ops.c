@@ -102,7 +102,7 @@ static const char *attribute_meant(const struct node *node, const struct op *op,
 	for (const struct attribute_row *row = op->attributes; row->name; row++)
 		if (row->from <= node->since && node->since <= row->to)
 			nearest_try(&nearest, row->name, strlen(row->name));
-	return nearest.best ? arena_printf(node->graph->build->arena, "; did you mean %s?", nearest.best) : "";
+	return nearest.best ? arena_printf(node_arena(node), "; did you mean %s?", nearest.best) : "";
 }
 
 const struct op *op_of(const struct node *node)
@@ -189,7 +189,7 @@ int attribute_axis(const struct node *node, int rank)
 
 int attribute_choice(const struct node *node, const char *name, const char *given, const char *words)
 {
-	struct arena *arena = node->graph->build->arena;
+	struct arena *arena = node_arena(node);
 	const char *text = "";
 	int which = 0;
 	for (const char *at = words; *at; which++) {

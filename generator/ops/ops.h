@@ -87,6 +87,18 @@ NORETURN void node_fail(const struct node *, enum exit_code, const char *format,
 NORETURN void node_invalid(const struct node *, const char *format, ...) PRINTF(2, 3);
 NORETURN void node_unsupported(const struct node *, const char *format, ...) PRINTF(2, 3);
 NORETURN void node_limit(const struct node *, const char *format, ...) PRINTF(2, 3);
+/* The same of `node`, where that is so. */
+#define INVALID_IF(wrong, ...) REFUSED_IF(node_invalid, wrong, __VA_ARGS__)
+#define UNSUPPORTED_IF(wrong, ...) REFUSED_IF(node_unsupported, wrong, __VA_ARGS__)
+#define LIMIT_IF(wrong, ...) REFUSED_IF(node_limit, wrong, __VA_ARGS__)
+#define REFUSED_IF(refuse, wrong, ...) \
+	do { \
+		if (wrong) \
+			refuse(node, __VA_ARGS__); \
+	} while (0)
+#define COPY(to, from, count) memcpy(to, from, (size_t)(count) * sizeof *(to))
+struct arena *node_arena(const struct node *);
+int64_t node_elements(const struct node *, const struct tensor *); /* -1: not known */
 /* Its first `least` inputs are there, and an output.  How many of both there may be, and of which types, versions.h says
  * of ONNX's operators, before inference. */
 void infer_least(const struct node *, int least);
@@ -116,7 +128,7 @@ void node_hands_on(struct node *, struct tensor *);
 void infer_list(struct node *, int i, int form, enum dtype, const struct list *);
 /* Types the output (where it is there) and merges what was declared of it: known extents must agree. */
 void infer_output(struct node *, int i, enum dtype, int rank, const struct dim *);
-void infer_output_unknown(struct node *, int i, enum dtype); /* rank not known yet */
+void infer_type(struct node *, int i, enum dtype); /* rank not known yet */
 void infer_output_like(struct node *, int i, const struct tensor *);
 /* False where the rank of one of the first `count` inputs is not known yet: of output 0 its type is, then. */
 bool infer_ranks(struct node *, int count, enum dtype);

@@ -13,24 +13,21 @@ void infer_top_k(struct node *node)
 	struct tensor *const *said = NULL;
 	infer_least(node, old ? 1 : 2);
 	const struct tensor *x = node->in[0];
-	if (!x->rank)
-		node_invalid(node, "data has 0 dimensions, at least 1 is right");
+	INVALID_IF(!x->rank, "data has 0 dimensions, at least 1 is right");
 	if (old) {
 		const struct attribute *given = node_attribute(node, "k");
-		if (!given)
-			node_invalid(node, "attribute k is missing");
+		INVALID_IF(!given, "attribute k is missing");
 		k = given->i;
 	} else {
 		infer_scalar(node, 1);
 		const int64_t *given = node_in_ints(node, 1, &count);
 		k = given ? *given : -1;
 		said = given ? NULL : node_in_sizes(node, 1, &many);
-		if (given && k < 0)
-			node_invalid(node, "k is %" PRId64 ", 0 or more is right", k);
+		INVALID_IF(given && k < 0, "k is %" PRId64 ", 0 or more is right", k);
 	}
 	if (x->rank < 0) {
-		infer_output_unknown(node, 0, x->type);
-		infer_output_unknown(node, 1, DTYPE_I64);
+		infer_type(node, 0, x->type);
+		infer_type(node, 1, DTYPE_I64);
 		return;
 	}
 	int axis = order_axis(node);
@@ -38,9 +35,8 @@ void infer_top_k(struct node *node)
 	for (int o = 0; k < 0 && o < node->outs; o++) /* one that comes at run time: as the outputs are declared */
 		if (node_has_out(node, o) && node->out[o]->rank == x->rank && !node->out[o]->dims[axis].count)
 			k = node->out[o]->dims[axis].extent;
-	if (n >= 0 && k > n)
-		node_invalid(node, "k is %" PRId64 " of %" PRId64, k, n);
-	memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
+	INVALID_IF(n >= 0 && k > n, "k is %" PRId64 " of %" PRId64, k, n);
+	COPY(dims, x->dims, x->rank);
 	dims[axis] = k >= 0 ? dim_of(k) : said && n >= 0 ? size_dim(said[0]) : dim_unknown;
 	if (dims[axis].extent > n && n >= 0)
 		dims[axis].extent = n;
@@ -65,7 +61,7 @@ static void require_many(struct definer *definer, const struct dim *have, const 
 	if (!want->count && (!have->count || size_span(have->count).least >= want->extent))
 		return;
 	REQUIRE(I_AND(I_LESS(I(-1), k), I_LESS(k, many)), "a k of 0 to what there is of dimension %d of %s is right",
-	        order_axis(definer->node), definer->node->in[0]->name);
+	        order_axis(NODE), NODE->in[0]->name);
 }
 
 /* ---- few of short rows that do not lie in one piece ----
@@ -146,22 +142,20 @@ void define_top_k(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = IN(0);
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	index_ref key_at[MAX_RANK], order_at[MAX_RANK];
 	int64_t rows[MAX_RANK];
 	SHAPE(node_has_out(node, 0) ? 0 : 1, rank, extents, at);
 	int axis = order_axis(node), row = 0;
 	int64_t n = x->extents[axis];
 	bool largest = node->since < 11 || attribute_int(node, "largest");
-	if (extents[axis] > n)
-		node_invalid(node, "%" PRId64 " of %" PRId64 " are declared", extents[axis], n);
+	INVALID_IF(extents[axis] > n, "%" PRId64 " of %" PRId64 " are declared", extents[axis], n);
 	const struct dim *have = &node->in[0]->dims[axis],
 	                 *want = &node->out[node_has_out(node, 0) ? 0 : 1]->dims[axis];
 	require_many(definer, have, want);
 	if (node_in(node, 1) && !node->in[1]->data && !want->count)
 		REQUIRE(I_IS(ELEMENT(1, 0), extents[axis]), "k is %" PRId64 ", as declared, is right", extents[axis]);
-	if (n > INT32_MAX)
-		node_limit(node, "rows of %" PRId64 ", %d at most", n, INT32_MAX);
+	LIMIT_IF(n > INT32_MAX, "rows of %" PRId64 ", %d at most", n, INT32_MAX);
 	FOR (d, rank)
 		if (d != axis) {
 			order_at[row] = at[d];

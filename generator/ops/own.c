@@ -10,14 +10,13 @@
 
 const char *own_name(const struct node *node)
 {
-	return arena_printf(
-	        node->graph->build->arena, "%.80s%s%.80s", node->domain, *node->domain ? "." : "", node->type);
+	return arena_printf(node_arena(node), "%.80s%s%.80s", node->domain, *node->domain ? "." : "", node->type);
 }
 
 /* The name of its file in a folder of the templates; NULL: none is there. */
 static const char *file_of(const struct node *node, const char *folder, const char *ending)
 {
-	struct arena *arena = node->graph->build->arena;
+	struct arena *arena = node_arena(node);
 	const struct graph *main = graph_main(node->graph);
 	const char *templates = main->templates;
 	const char *name =
@@ -33,7 +32,7 @@ static const char *const families[] = { "c", "cuda" };
 /* Those with a kernel, ended by NULL. */
 static const char *const *kernels_of(const struct node *node)
 {
-	const char **list = arena_new_array(node->graph->build->arena, const char *, COUNT(families) + 1);
+	const char **list = arena_new_array(node_arena(node), const char *, COUNT(families) + 1);
 	for (size_t i = 0, n = 0; i < COUNT(families); i++)
 		if (file_of(node, families[i], "jinja"))
 			list[n++] = families[i];
@@ -42,7 +41,7 @@ static const char *const *kernels_of(const struct node *node)
 
 const char *own_way(const struct node *node)
 {
-	struct arena *arena = node->graph->build->arena;
+	struct arena *arena = node_arena(node);
 	const char *name = own_name(node), *family = kernels_of(node)[0];
 	if (!*node->domain || !strncmp(node->domain, "ai.onnx", 7) || !strcmp(node->domain, "ingot"))
 		return "";
@@ -80,7 +79,7 @@ static bool fits(struct naming *n, const struct tensor *given, const struct tens
 		const struct dim *dim = &said->dims[d];
 		int64_t extent = given->dims[d].extent, *known = dim->symbol ? extent_of(n, dim->symbol) : NULL;
 		if (dim->symbol && !known)
-			push(n->node->graph->build->arena, &n->bound, ((struct bound){ dim->symbol, extent }));
+			push(node_arena(n->node), &n->bound, ((struct bound){ dim->symbol, extent }));
 		right = known ? *known == extent : dim->symbol || dim->extent < 0 || dim->extent == extent;
 	}
 	return right;
@@ -91,7 +90,7 @@ static const char *bound_text(const struct naming *n)
 {
 	const char *text = "";
 	FOR_ALL (i, n->bound)
-		text = arena_printf(n->node->graph->build->arena, "%s%s%.40s = %" PRId64, text, i ? ", " : ", with ",
+		text = arena_printf(node_arena(n->node), "%s%s%.40s = %" PRId64, text, i ? ", " : ", with ",
 		        n->bound.at[i].symbol, n->bound.at[i].extent);
 	return text;
 }
@@ -196,7 +195,7 @@ static struct repeating inside_of(struct bodies *bodies, struct node *node)
 
 static bool own_expand(struct bodies *bodies, struct node *node, const struct op *op)
 {
-	struct arena *arena = node->graph->build->arena;
+	struct arena *arena = node_arena(node);
 	struct naming naming = { .node = node, .file = file_of(node, "onnx", "shape") };
 	struct own *own = arena_new(arena, struct own);
 	struct value *globals = arena_new(arena, struct value);
@@ -233,7 +232,7 @@ const struct op *own_op(const struct node *node)
 	const char *text = file_of(node, "onnx", "jinja"), *kernel = kernels_of(node)[0];
 	if (!text && !(kernel && file_of(node, "onnx", "shape")))
 		return NULL;
-	struct op *op = arena_new(node->graph->build->arena, struct op);
+	struct op *op = arena_new(node_arena(node), struct op);
 	*op = (struct op){ .domain = node->domain,
 		.name = node->type,
 		.since = 1,

@@ -27,16 +27,15 @@ static bool pads_of(const struct node *node, int rank, int64_t *before, int64_t 
 	if ((node->since >= PADS_ARE_INPUT && !pads) || (node_in(node, 3) && !axes))
 		return false;
 	int64_t dims = axes ? axes_count : rank;
-	if (count != 2 * dims)
-		node_invalid(node, "%" PRId64 " pads for %" PRId64 " dimensions, %" PRId64 " are right", count, dims,
-		        2 * dims);
+	INVALID_IF(count != 2 * dims, "%" PRId64 " pads for %" PRId64 " dimensions, %" PRId64 " are right", count, dims,
+	        2 * dims);
 	FOR (d, rank)
 		before[d] = after[d] = 0;
 	FOR (i, dims) {
 		int64_t d = axes ? node_axis(node, axes[i], rank) : i;
-		if (pads[i] < -((int64_t)1 << 40) || pads[i] > (int64_t)1 << 40 || pads[dims + i] < -((int64_t)1 << 40)
-		        || pads[dims + i] > (int64_t)1 << 40)
-			node_limit(node, "pads of %" PRId64 " and %" PRId64 " elements", pads[i], pads[dims + i]);
+		LIMIT_IF(pads[i] < -((int64_t)1 << 40) || pads[i] > (int64_t)1 << 40
+		                || pads[dims + i] < -((int64_t)1 << 40) || pads[dims + i] > (int64_t)1 << 40,
+		        "pads of %" PRId64 " and %" PRId64 " elements", pads[i], pads[dims + i]);
 		before[d] = pads[i];
 		after[d] = pads[dims + i];
 	}
@@ -103,13 +102,11 @@ void infer_pad(struct node *node)
 		dims[d] = before[d] || after[d] ? dim_unknown : x->dims[d];
 		if (extent < 0 || !(before[d] || after[d]))
 			continue;
-		if (extent + before[d] + after[d] < 0)
-			node_invalid(node,
-			        "pads %" PRId64 " and %" PRId64 " take more than the %" PRId64
-			        " elements of dimension %d",
-			        before[d], after[d], extent, d);
-		if (mode != PAD_CONSTANT && extent == 0 && extent + before[d] + after[d] > 0)
-			node_invalid(node, "dimension %d has no element to take for its pads", d);
+		INVALID_IF(extent + before[d] + after[d] < 0,
+		        "pads %" PRId64 " and %" PRId64 " take more than the %" PRId64 " elements of dimension %d",
+		        before[d], after[d], extent, d);
+		INVALID_IF(mode != PAD_CONSTANT && extent == 0 && extent + before[d] + after[d] > 0,
+		        "dimension %d has no element to take for its pads", d);
 		dims[d] = dim_of(extent + before[d] + after[d]);
 	}
 	infer_output(node, 0, type, x->rank, dims);
@@ -148,7 +145,7 @@ bool pad_of_counted(const struct node *node, int64_t *before, int64_t *after, fl
 /* The same as a number, among as many elements of dimension d as there are. */
 static expr_ref beside_counted(struct definer *definer, enum mode mode, int d, expr_ref from)
 {
-	expr_ref n = definer_size(definer, definer->node->in[0]->dims[d].count), last = I_SUB(n, I(1));
+	expr_ref n = definer_size(definer, NODE->in[0]->dims[d].count), last = I_SUB(n, I(1));
 	REQUIRE(integer_between(definer, n, 1, INT64_MAX), "dimension %d has no element to take for its pads", d);
 	if (mode == PAD_WRAP)
 		return integer_of(definer, SCALAR_mod, from, n);
@@ -167,8 +164,8 @@ static expr_ref beside(
 {
 	index_ref own[MAX_RANK];
 	int64_t n = x->extents[d], period = 2 * (n - 1);
-	memcpy(own, at, sizeof *own * (size_t)x->rank);
-	if (definer->node->in[0]->dims[d].count) {
+	COPY(own, at, x->rank);
+	if (NODE->in[0]->dims[d].count) {
 		own[d] = INDEX(beside_counted(definer, mode, d, POSITION(from)), 0, n - 1);
 		return LOAD(x, own);
 	}
@@ -206,12 +203,11 @@ static expr_ref beside(
 static void pads_at_run_time(
         struct definer *definer, const struct definition *x, const int64_t *extents, index_ref *before)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	struct axes axes = { node_in(node, 3) ? 3 : -1, x->rank,
 		node_in(node, 3) ? definer_elements(definer, 3) : x->rank };
-	if (axes.count > x->rank || definer_elements(definer, 1) != 2 * axes.count)
-		node_invalid(node, "%" PRId64 " pads for %" PRId64 " of %d dimensions", definer_elements(definer, 1),
-		        axes.count, x->rank);
+	INVALID_IF(axes.count > x->rank || definer_elements(definer, 1) != 2 * axes.count,
+	        "%" PRId64 " pads for %" PRId64 " of %d dimensions", definer_elements(definer, 1), axes.count, x->rank);
 	expr_ref right = axes_right(definer, &axes);
 	FOR (d, x->rank) {
 		expr_ref first = axes_say(definer, &axes, d, 1, 0, 0),
@@ -227,7 +223,7 @@ static void pads_at_run_time(
 
 void define_pad(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	struct definition *x = IN(0), *fill = node->since < PADS_ARE_INPUT ? NULL : IN(2);
 	int64_t first[MAX_RANK], last[MAX_RANK];
 	index_ref before[MAX_RANK];
@@ -250,8 +246,7 @@ void define_pad(struct definer *definer)
 					some[k] = k <= d ? extents[k] : x->extents[k];
 					here[k] = VAR(k, some[k]);
 				}
-				if (x->extents[d] == 0)
-					node_invalid(node, "dimension %d has no element to take for its pads", d);
+				INVALID_IF(x->extents[d] == 0, "dimension %d has no element to take for its pads", d);
 				x = PART("padded", rank, some,
 				        beside(definer, x, mode, here, d, SUM(here[d], SCALE(before[d], -1))));
 			}
@@ -282,25 +277,22 @@ static const int64_t *repeats_of(const struct node *node, int64_t *count)
 	double given[2];
 	FOR (i, 2) {
 		const struct tensor *number = node->in[1 + i];
-		if (!number->data)
-			node_unsupported(node, " before opset %d: %s that is not constant is not supported",
-			        TILE_BY_REPEATS, i ? "an axis" : "a number of tiles");
-		if (tensor_elements(node->graph->build, number) != 1)
-			node_invalid(node, "input %d has %" PRId64 " elements, one is right", 1 + i,
-			        tensor_elements(node->graph->build, number));
+		UNSUPPORTED_IF(!number->data, " before opset %d: %s that is not constant is not supported",
+		        TILE_BY_REPEATS, i ? "an axis" : "a number of tiles");
+		INVALID_IF(node_elements(node, number) != 1, "input %d has %" PRId64 " elements, one is right", 1 + i,
+		        node_elements(node, number));
 		uint16_t half = 0;
 		if (number->type == DTYPE_F16)
 			memcpy(&half, number->data, sizeof half);
-		else if (number->type != DTYPE_F32 && number->type != DTYPE_F64)
-			node_invalid(node, "input %d is %s, a floating-point type is right", 1 + i,
-			        dtypes[number->type].text);
+		else
+			INVALID_IF(number->type != DTYPE_F32 && number->type != DTYPE_F64,
+			        "input %d is %s, a floating-point type is right", 1 + i, dtypes[number->type].text);
 		given[i] = number->type == DTYPE_F16 ? (double)narrow_value(DTYPE_F16, half) : tensor_float(number, 0);
-		if (!(given[i] >= 0 && given[i] < tiles_most))
-			node_invalid(node, "input %d is %g", 1 + i, given[i]);
+		INVALID_IF(!(given[i] >= 0 && given[i] < tiles_most), "input %d is %g", 1 + i, given[i]);
 	}
 	if (x->rank < 0)
 		return NULL;
-	int64_t *repeats = arena_new_array(node->graph->build->arena, int64_t, (size_t)x->rank + 1);
+	int64_t *repeats = arena_new_array(node_arena(node), int64_t, (size_t)x->rank + 1);
 	FOR (d, x->rank)
 		repeats[d] = 1;
 	repeats[node_axis(node, (int64_t)given[1], x->rank)] = (int64_t)given[0];
@@ -331,14 +323,12 @@ void infer_tile(struct node *node)
 		infer_output(node, 0, type, x->rank, dims);
 		return;
 	}
-	if (count != x->rank)
-		node_invalid(node, "%" PRId64 " repeats for %d dimensions", count, x->rank);
+	INVALID_IF(count != x->rank, "%" PRId64 " repeats for %d dimensions", count, x->rank);
 	FOR (d, x->rank) {
 		int64_t extent;
-		if (repeats[d] < 0)
-			node_invalid(node, "%" PRId64 " repeats of dimension %d", repeats[d], d);
-		if (x->dims[d].extent >= 0 && __builtin_mul_overflow(x->dims[d].extent, repeats[d], &extent))
-			node_limit(node, "%" PRId64 " repeats of dimension %d", repeats[d], d);
+		INVALID_IF(repeats[d] < 0, "%" PRId64 " repeats of dimension %d", repeats[d], d);
+		LIMIT_IF(x->dims[d].extent >= 0 && __builtin_mul_overflow(x->dims[d].extent, repeats[d], &extent),
+		        "%" PRId64 " repeats of dimension %d", repeats[d], d);
 		dims[d] = repeats[d] == 1 || x->dims[d].extent < 0 ? x->dims[d] : dim_of(extent);
 		if (repeats[d] != 1 && x->dims[d].extent < 0)
 			dims[d] = dim_unknown;
@@ -351,13 +341,12 @@ static void declared_repeats(struct definer *definer, const struct definition *x
 {
 	expr_ref right = I(1);
 	if (definer_elements(definer, 1) != x->rank)
-		node_invalid(
-		        definer->node, "%" PRId64 " repeats for %d dimensions", definer_elements(definer, 1), x->rank);
+		node_invalid(NODE, "%" PRId64 " repeats for %d dimensions", definer_elements(definer, 1), x->rank);
 	FOR (d, x->rank) {
 		int64_t n = x->extents[d];
 		if (n ? extents[d] % n != 0 : extents[d] != 0)
-			node_invalid(definer->node, "dimension %d is declared as %" PRId64 ", no multiple of %" PRId64,
-			        d, extents[d], n);
+			node_invalid(NODE, "dimension %d is declared as %" PRId64 ", no multiple of %" PRId64, d,
+			        extents[d], n);
 		expr_ref times = ELEMENT(1, d);
 		right = I_AND(right, n ? I_IS(times, extents[d] / n) : integer_between(definer, times, 0, INT64_MAX));
 	}
@@ -379,12 +368,12 @@ void define_tile(struct definer *definer)
 	struct definition *x = IN(0);
 	int64_t count;
 	SHAPE(0, rank, extents, at);
-	if (!repeats_of(definer->node, &count) && node_in_is_late(definer->node, 1))
+	if (!repeats_of(NODE, &count) && node_in_is_late(NODE, 1))
 		declared_repeats(definer, x, extents);
 	if (definer_is_empty(definer, x))
 		return;
 	FOR (d, rank)
-		at[d] = tile_at(definer, at[d], &definer->node->in[0]->dims[d], extents[d]);
+		at[d] = tile_at(definer, at[d], &NODE->in[0]->dims[d], extents[d]);
 	OUT(0, LOAD(x, at));
 }
 
@@ -393,8 +382,8 @@ void infer_trilu(struct node *node)
 {
 	infer_least(node, 1);
 	infer_number_type(node, 0);
-	if (node->in[0]->rank >= 0 && node->in[0]->rank < 2)
-		node_invalid(node, "data has %d dimensions, at least 2 are right", node->in[0]->rank);
+	INVALID_IF(node->in[0]->rank >= 0 && node->in[0]->rank < 2, "data has %d dimensions, at least 2 are right",
+	        node->in[0]->rank);
 	infer_output_like(node, 0, node->in[0]);
 }
 
@@ -412,7 +401,7 @@ void define_trilu(struct definer *definer)
 		k = 0;
 	}
 	struct range range = { beyond, -far, k + 1 };
-	if (attribute_int(definer->node, "upper"))
+	if (attribute_int(NODE, "upper"))
 		range = (struct range){ beyond, k, far + 1 };
 	OUT(0, SELECT(&range, 1, LOAD(x, at), NUMBER(x->type, 0)));
 }

@@ -18,25 +18,23 @@ static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
 		count = (int64_t)n;
 	}
 	if (given) {
-		if (count != node->outs)
-			node_invalid(node, "%" PRId64 " parts for %d outputs", count, node->outs);
+		INVALID_IF(count != node->outs, "%" PRId64 " parts for %d outputs", count, node->outs);
 		FOR (i, node->outs) {
 			parts[i] = given[i];
-			if (parts[i] < 0 || __builtin_add_overflow(sum, parts[i], &sum))
-				node_invalid(node, "a part of %" PRId64, parts[i]);
+			INVALID_IF(parts[i] < 0 || __builtin_add_overflow(sum, parts[i], &sum), "a part of %" PRId64,
+			        parts[i]);
 		}
-		if (extent >= 0 && sum != extent)
-			node_invalid(node, "the parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
+		INVALID_IF(extent >= 0 && sum != extent, "the parts sum to %" PRId64 ", the data has %" PRId64, sum,
+		        extent);
 		return true;
 	}
 	int64_t outs = node_int(node, "num_outputs", node->outs);
-	if (outs != node->outs)
-		node_invalid(node, "num_outputs is %" PRId64 " with %d outputs", outs, node->outs);
+	INVALID_IF(outs != node->outs, "num_outputs is %" PRId64 " with %d outputs", outs, node->outs);
 	if (extent < 0)
 		return false;
 	int64_t each = ceil_div(extent, outs); /* from opset 18 on the last may be smaller */
-	if (node->since < 18 && extent % outs)
-		node_invalid(node, "%" PRId64 " does not divide into %" PRId64 " equal parts", extent, outs);
+	INVALID_IF(node->since < 18 && extent % outs, "%" PRId64 " does not divide into %" PRId64 " equal parts",
+	        extent, outs);
 	FOR (i, node->outs) {
 		parts[i] = each < extent ? each : extent;
 		extent -= parts[i];
@@ -67,14 +65,13 @@ static bool said_parts(const struct node *node, int axis, struct tensor **parts)
 {
 	const struct dim *dim = &node->in[0]->dims[axis];
 	bool given = node_in(node, 1) != NULL;
-	int64_t count, *numbers = arena_new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
+	int64_t count, *numbers = arena_new_array(node_arena(node), int64_t, (size_t)node->outs);
 	struct tensor *const *sizes = given ? node_in_sizes(node, 1, &count) : NULL;
 	if (!dim_is_known(*dim) || (given && !sizes) || !(dim->count || (given && !node->in[1]->data)))
 		return false;
-	if (given && count != node->outs)
-		node_invalid(node, "%" PRId64 " parts for %d outputs", count, node->outs);
+	INVALID_IF(given && count != node->outs, "%" PRId64 " parts for %d outputs", count, node->outs);
 	if (given && !node->in[1]->data)
-		memcpy(parts, sizes, sizeof *parts * (size_t)count);
+		COPY(parts, sizes, count);
 	else if (parts_of(node, -1, numbers))
 		FOR (i, node->outs)
 			parts[i] = size_number(node, numbers[i]);
@@ -95,9 +92,9 @@ static void infer_said_parts(struct node *node, int axis, struct tensor *const *
 		}
 		memcpy(dims, x->dims, sizeof dims);
 		dims[axis] = size_dim(parts[i]);
-		if (!dims[axis].count && dims[axis].extent > x->dims[axis].extent)
-			node_invalid(node, "a part of %" PRId64 ", the data has %" PRId64 " at most", dims[axis].extent,
-			        x->dims[axis].extent);
+		INVALID_IF(!dims[axis].count && dims[axis].extent > x->dims[axis].extent,
+		        "a part of %" PRId64 ", the data has %" PRId64 " at most", dims[axis].extent,
+		        x->dims[axis].extent);
 		if (dims[axis].extent > x->dims[axis].extent)
 			dims[axis].extent = x->dims[axis].extent;
 		infer_output(node, i, x->type, x->rank, dims);
@@ -109,14 +106,14 @@ void infer_split(struct node *node)
 	struct dim dims[MAX_RANK];
 	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
-	int64_t *parts = arena_new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
+	int64_t *parts = arena_new_array(node_arena(node), int64_t, (size_t)node->outs);
 	if (x->rank < 0) {
 		FOR (i, node->outs)
-			infer_output_unknown(node, i, x->type);
+			infer_type(node, i, x->type);
 		return;
 	}
 	int axis = split_axis(node);
-	struct tensor **sizes = arena_new_array(node->graph->build->arena, struct tensor *, (size_t)node->outs);
+	struct tensor **sizes = arena_new_array(node_arena(node), struct tensor *, (size_t)node->outs);
 	if (said_parts(node, axis, sizes)) {
 		infer_said_parts(node, axis, sizes);
 		return;
@@ -132,21 +129,19 @@ void infer_split(struct node *node)
 /* Parts that come at run time are those that the outputs are declared with. */
 static void declared_parts(struct definer *definer, int axis, int64_t extent, int64_t *parts)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	expr_ref right = I(1);
 	int64_t extents[MAX_RANK], sum = 0;
-	if (definer_elements(definer, 1) != node->outs)
-		node_invalid(node, "%" PRId64 " parts for %d outputs", definer_elements(definer, 1), node->outs);
+	INVALID_IF(definer_elements(definer, 1) != node->outs, "%" PRId64 " parts for %d outputs",
+	        definer_elements(definer, 1), node->outs);
 	FOR (i, node->outs) {
-		if (!node_has_out(node, i))
-			node_unsupported(
-			        node, "parts that are not constant, with an output that is absent, are not supported");
+		UNSUPPORTED_IF(!node_has_out(node, i),
+		        "parts that are not constant, with an output that is absent, are not supported");
 		definer_shape(definer, i, extents, NULL);
 		sum += parts[i] = extents[axis];
 		right = I_AND(right, I_IS(ELEMENT(1, i), parts[i]));
 	}
-	if (sum != extent)
-		node_invalid(node, "the declared parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
+	INVALID_IF(sum != extent, "the declared parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
 	REQUIRE(right, "the declared parts of dimension %d are right", axis);
 }
 
@@ -162,7 +157,7 @@ static bool has_said_parts(const struct node *node, int axis)
 static void define_said_parts(struct definer *definer, int axis)
 {
 	struct definition *x = IN(0);
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	expr_ref from = I(0), right = I(1);
 	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK], n = x->extents[axis], most = 0;
@@ -185,7 +180,7 @@ static void define_said_parts(struct definer *definer, int axis)
 void define_split(struct definer *definer)
 {
 	struct definition *x = IN(0);
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	int64_t *parts = arena_new_array(definer->arena, int64_t, (size_t)node->outs), from = 0, extents[MAX_RANK];
 	index_ref at[MAX_RANK];
 	int axis = split_axis(node);
@@ -209,8 +204,7 @@ void define_split(struct definer *definer)
 
 static int concat_axis(const struct node *node, int rank)
 {
-	if (node->since >= 4 && !node_attribute(node, "axis"))
-		node_invalid(node, " lacks the attribute \"axis\"");
+	INVALID_IF(node->since >= 4 && !node_attribute(node, "axis"), " lacks the attribute \"axis\"");
 	return attribute_axis(node, rank);
 }
 
@@ -221,12 +215,11 @@ void infer_concat(struct node *node)
 	const struct tensor *first = node->in[0];
 	FOR (i, node->ins) {
 		if (node->in[i]->rank < 0 || first->rank < 0) {
-			infer_output_unknown(node, 0, first->type);
+			infer_type(node, 0, first->type);
 			return;
 		}
-		if (node->in[i]->rank != first->rank)
-			node_invalid(node, "input %d has %d dimensions, the first has %d", i, node->in[i]->rank,
-			        first->rank);
+		INVALID_IF(node->in[i]->rank != first->rank, "input %d has %d dimensions, the first has %d", i,
+		        node->in[i]->rank, first->rank);
 	}
 	int axis = concat_axis(node, first->rank);
 	memcpy(dims, first->dims, sizeof dims);
@@ -236,8 +229,9 @@ void infer_concat(struct node *node)
 			if (d == axis) {
 				if (!dim_is_known(dim) || !dim_is_known(sum))
 					sum = dim_unknown;
-				else if (__builtin_add_overflow(sum.extent, dim.extent, &sum.extent))
-					node_limit(node, "the sum of the dimensions overflows");
+				else
+					LIMIT_IF(__builtin_add_overflow(sum.extent, dim.extent, &sum.extent),
+					        "the sum of the dimensions overflows");
 			} else if (dims_differ(dim, dims[d])) {
 				node_invalid(node, "dimension %d of input %d has %" PRId64 ", %" PRId64 " is right", d,
 				        i, dim.extent, dims[d].extent);
@@ -254,7 +248,7 @@ void infer_concat(struct node *node)
 static expr_ref counted_parts(struct definer *definer, const index_ref *at, const int64_t *extents, int axis)
 {
 	struct arena *arena = definer->arena;
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	expr_ref *before = arena_new_array(arena, expr_ref, (size_t)node->ins + 1), body = NULL;
 	before[0] = I(0);
 	FOR (i, node->ins) {
@@ -280,18 +274,17 @@ void define_concat(struct definer *definer)
 {
 	int64_t to;
 	SHAPE(0, rank, extents, at);
-	int axis = concat_axis(definer->node, rank);
+	int axis = concat_axis(NODE, rank);
 	expr_ref body = NULL;
 	to = extents[axis];
-	if (definer->node->in[0]->cache == definer->node->out[0] && definer->node->out[0]->is_cache) {
+	if (NODE->in[0]->cache == NODE->out[0] && NODE->out[0]->is_cache) {
 		define_appended(definer, axis);
 		return;
 	}
-	if (definer->node->out[0]->dims[axis].count)
+	if (NODE->out[0]->dims[axis].count)
 		body = counted_parts(definer, at, extents, axis);
 	else
-		for (int i = definer->node->ins;
-		        i-- > 0;) { /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
+		for (int i = NODE->ins; i-- > 0;) { /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
 			struct definition *x = IN(i);
 			index_ref x_at[MAX_RANK];
 			if (definition_elements(x) == 0)

@@ -40,7 +40,7 @@ void infer_max_pool(struct node *node) { infer_window(node); }
 /* The position that a load of x stands for. */
 static index_ref flat_position(struct definer *definer, const struct definition *x, const index_ref *at)
 {
-	if (!attribute_int(definer->node, "storage_order"))
+	if (!attribute_int(NODE, "storage_order"))
 		return FLATTEN(x->rank, at, x->extents);
 	index_ref flat = CONSTANT(0);
 	int64_t step = 1;
@@ -66,19 +66,19 @@ static void define_indices(struct definer *definer, const struct window *window,
 	if (padded->kind == EXPR_SELECT)
 		place = SELECT(padded->ranges, padded->range_count, place, none);
 	GIVE(1,
-	        definer_reduction(definer, definer->node->out[1]->name, rank, extents, REDUCE_MIN, window->count,
-	                window->kernel, NULL, place));
+	        definer_reduction(definer, NODE->out[1]->name, rank, extents, REDUCE_MIN, window->count, window->kernel,
+	                NULL, place));
 }
 
 void define_max_pool(struct definer *definer)
 {
 	struct window window;
-	window_of(definer->node, definer->node->in[0], NULL, &window);
-	const char *name = node_has_out(definer->node, 0) ? definer->node->out[0]->name : definer_name(definer, "max");
+	window_of(NODE, NODE->in[0], NULL, &window);
+	const char *name = node_has_out(NODE, 0) ? NODE->out[0]->name : definer_name(definer, "max");
 	struct definition *largest = reduce_window(definer, &window, name, REDUCE_MAX, -INFINITY);
 	chain_terms(largest);
 	GIVE(0, largest);
-	if (node_has_out(definer->node, 1))
+	if (node_has_out(NODE, 1))
 		define_indices(definer, &window, largest);
 }
 
@@ -108,7 +108,7 @@ static expr_ref taps_counted(
 	expr_ref none = I(0), at = POSITION(VAR(2 + d, window->out[d])), ends[2];
 	expr_ref first = I_SUB(I_MUL(at, I(window->stride[d])), I(window->before[d]));
 	ends[0] = I(with_pads ? -window->before[d] : 0);
-	ends[1] = I_ADD(DIM(&definer->node->in[0]->dims[2 + d]), I(with_pads ? window->after[d] : 0));
+	ends[1] = I_ADD(DIM(&NODE->in[0]->dims[2 + d]), I(with_pads ? window->after[d] : 0));
 	FOR (i, 2) {
 		expr_ref far = I_ADD(I_MAX(I_SUB(ends[i], first), none), I(window->dilation[d] - 1));
 		ends[i] = I_MIN(I_DIV(far, I(window->dilation[d])), I(window->kernel[d]));
@@ -126,17 +126,16 @@ static expr_ref counts(
 	int64_t n = window->out[d], reach = (window->kernel[d] - 1) * window->dilation[d] + 1;
 	bool same = true;
 	*whole = window->kernel[d];
-	bool hangs = definer->node->in[0]->dims[2 + d].count && attribute_int(definer->node, "ceil_mode");
+	bool hangs = NODE->in[0]->dims[2 + d].count && attribute_int(NODE, "ceil_mode");
 	if (!hangs && (with_pads || (window->before[d] == 0 && window->after[d] == 0))
 	        && (n - 1) * window->stride[d] + reach <= window->in[d] + window->before[d] + window->after[d])
 		return NULL; /* no window hangs over: nothing to count */
-	if (definer->node->in[0]->dims[2 + d].count) {
+	if (NODE->in[0]->dims[2 + d].count) {
 		*whole = 1;
 		return taps_counted(definer, window, d, with_pads, type);
 	}
 	if (n > POSITIONS_MOST)
-		node_limit(definer->node, " of %" PRId64 " windows with pads, at most %d are supported", n,
-		        POSITIONS_MOST);
+		node_limit(NODE, " of %" PRId64 " windows with pads, at most %d are supported", n, POSITIONS_MOST);
 	float *count = arena_new_array(arena, float, (size_t)n + 1);
 	double *wide = arena_new_array(arena, double, (size_t)n + 1);
 	FOR (i, n) {
@@ -159,8 +158,8 @@ void define_average_pool(struct definer *definer)
 	struct window window;
 	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	bool with_pads = attribute_int(definer->node, "count_include_pad") != 0;
-	window_of(definer->node, definer->node->in[0], NULL, &window);
+	bool with_pads = attribute_int(NODE, "count_include_pad") != 0;
+	window_of(NODE, NODE->in[0], NULL, &window);
 	definer_shape(definer, 0, extents, at);
 	struct definition *sum = reduce_window(definer, &window, definer_name(definer, "sum"), REDUCE_SUM, 0);
 	expr_ref divisor = NULL, total = LOAD(sum, at);
@@ -185,8 +184,7 @@ void define_average_pool(struct definer *definer)
 double lp_norm(const struct node *node)
 {
 	double p = node->since < 2 ? (double)attribute_float(node, "p") : (double)attribute_int(node, "p");
-	if (!(p > 0))
-		node_invalid(node, "p is %g, more than 0 is right", p);
+	INVALID_IF(!(p > 0), "p is %g, more than 0 is right", p);
 	return p;
 }
 
@@ -215,9 +213,9 @@ void define_lp_pool(struct definer *definer)
 {
 	struct definition *x = IN(0);
 	struct window window;
-	double p = lp_norm(definer->node);
+	double p = lp_norm(NODE);
 	SHAPE(0, rank, extents, at);
-	window_of(definer->node, definer->node->in[0], NULL, &window);
+	window_of(NODE, NODE->in[0], NULL, &window);
 	expr_ref term = lp_raised(definer, window_load(definer, &window, x, at, 2, rank, NUMBER(x->type, 0)), p);
 	struct definition *sum = REDUCTION("sum", rank, extents, REDUCE_SUM, window.count, window.kernel, NULL, term);
 	definer_shape(definer, 0, extents, at);

@@ -17,8 +17,7 @@ static bool is_real(enum dtype type) { return type == DTYPE_F32 || type == DTYPE
 static enum dtype type_of_input(const struct node *node, int i, bool right, const char *words)
 {
 	enum dtype type = infer_any_type(node, i);
-	if (type != DTYPE_NONE && !right)
-		node_invalid(node, "input %d is %s; %s is right", i, dtypes[type].text, words);
+	INVALID_IF(type != DTYPE_NONE && !right, "input %d is %s; %s is right", i, dtypes[type].text, words);
 	return type;
 }
 
@@ -27,10 +26,8 @@ static enum dtype type_named(
         const struct node *node, const char *attribute, bool (*right)(enum dtype), const char *words)
 {
 	int64_t asked = attribute_int(node, attribute);
-	if (asked < 0 || asked >= DTYPE_COUNT)
-		node_invalid(node, "%s is %" PRId64 ", no element type", attribute, asked);
-	if (asked && !right((enum dtype)asked))
-		node_invalid(node, "%s is %s; %s is right", attribute, dtypes[asked].text, words);
+	INVALID_IF(asked < 0 || asked >= DTYPE_COUNT, "%s is %" PRId64 ", no element type", attribute, asked);
+	INVALID_IF(asked && !right((enum dtype)asked), "%s is %s; %s is right", attribute, dtypes[asked].text, words);
 	return (enum dtype)asked;
 }
 
@@ -41,33 +38,29 @@ static const char QUANTISED[] = "an integer of at most 16 bits, or a float of at
 static void infer_scaled(struct node *node, enum dtype type)
 {
 	const struct tensor *x = node->in[0], *scale = node->in[1], *zero = node_in(node, 2);
-	if (zero && zero->rank >= 0 && scale->rank >= 0 && zero->rank != scale->rank
-	        && !(tensor_is_scalar_like(zero) && tensor_is_scalar_like(scale)))
-		node_invalid(node, "the zero point has %d dimensions, the scale has %d", zero->rank, scale->rank);
+	INVALID_IF(zero && zero->rank >= 0 && scale->rank >= 0 && zero->rank != scale->rank
+	                && !(tensor_is_scalar_like(zero) && tensor_is_scalar_like(scale)),
+	        "the zero point has %d dimensions, the scale has %d", zero->rank, scale->rank);
 	if (!infer_ranks(node, 2, type))
 		return;
 	int64_t block = attribute_int(node, "block_size"), axis = 0;
-	if (block < 0)
-		node_invalid(node, "block_size is %" PRId64, block);
+	INVALID_IF(block < 0, "block_size is %" PRId64, block);
 	if (!tensor_is_scalar_like(scale) || scale->rank > 1) {
-		if (node->since < 13)
-			node_invalid(node, " of opset %d takes a scalar scale", node->since);
+		INVALID_IF(node->since < 13, " of opset %d takes a scalar scale", node->since);
 		axis = attribute_axis(node, x->rank);
 	}
 	for (int i = 1; i < 3; i++) {
 		const struct tensor *each = node_in(node, i);
 		if (!each || each->rank < 0 || (tensor_is_scalar_like(each) && each->rank <= 1))
 			continue;
-		if (each->rank != (block ? x->rank : 1))
-			node_invalid(
-			        node, "input %d has %d dimensions, %d are right", i, each->rank, block ? x->rank : 1);
+		INVALID_IF(each->rank != (block ? x->rank : 1), "input %d has %d dimensions, %d are right", i,
+		        each->rank, block ? x->rank : 1);
 		FOR (d, each->rank) {
 			struct dim want = block ? x->dims[d] : x->dims[axis];
 			if (block && d == axis && dim_is_known(want))
 				want.extent = want.extent / block + (want.extent % block != 0);
-			if (dims_differ(want, each->dims[d]))
-				node_invalid(node, "input %d has %" PRId64 ", %" PRId64 " is right", i,
-				        each->dims[d].extent, want.extent);
+			INVALID_IF(dims_differ(want, each->dims[d]), "input %d has %" PRId64 ", %" PRId64 " is right",
+			        i, each->dims[d].extent, want.extent);
 		}
 	}
 	infer_output(node, 0, type, x->rank, x->dims);
@@ -80,8 +73,7 @@ void infer_dequantise(struct node *node)
 	           to = type_named(node, "output_dtype", is_real, REAL);
 	type_of_input(node, 0, is_quantised(x) || x == DTYPE_I32, QUANTISED);
 	type_of_input(node, 1, is_real(scale) || scale == DTYPE_F8E8M0, REAL);
-	if (!to && scale == DTYPE_F8E8M0)
-		node_invalid(node, "a scale of %s needs output_dtype", dtypes[scale].text);
+	INVALID_IF(!to && scale == DTYPE_F8E8M0, "a scale of %s needs output_dtype", dtypes[scale].text);
 	infer_same_type(node, 2, x);
 	infer_scaled(node, to ? to : scale);
 }
@@ -90,15 +82,15 @@ void infer_dequantise(struct node *node)
 static expr_ref of_element(struct definer *definer, struct definition *each, int rank, const index_ref *at)
 {
 	index_ref own[MAX_RANK];
-	int64_t block = attribute_int(definer->node, "block_size");
+	int64_t block = attribute_int(NODE, "block_size");
 	if (definition_elements(each) == 1 && each->rank <= 1) {
 		own[0] = CONSTANT(0);
 		return LOAD(each, own);
 	}
-	int axis = attribute_axis(definer->node, rank);
+	int axis = attribute_axis(NODE, rank);
 	if (!block)
 		return LOAD(each, &at[axis]);
-	memcpy(own, at, (size_t)rank * sizeof *own);
+	COPY(own, at, rank);
 	own[axis] = QUOTIENT(at[axis], block);
 	return LOAD(each, own);
 }
@@ -144,9 +136,8 @@ void infer_quantise(struct node *node)
 	precision_of(node);
 	if (zero)
 		type_of_input(node, 2, is_quantised(zero->type), QUANTISED);
-	if (zero && asked && zero->type != DTYPE_NONE && zero->type != asked)
-		node_invalid(node, "the zero point is %s, output_dtype says %s", dtypes[zero->type].text,
-		        dtypes[asked].text);
+	INVALID_IF(zero && asked && zero->type != DTYPE_NONE && zero->type != asked,
+	        "the zero point is %s, output_dtype says %s", dtypes[zero->type].text, dtypes[asked].text);
 	infer_scaled(node, zero ? zero->type : asked ? asked : DTYPE_U8);
 }
 
@@ -164,7 +155,7 @@ void define_quantise(struct definer *definer)
 {
 	struct definition *x = IN(0), *scale = IN(1), *zero = IN(2);
 	SHAPE(0, rank, extents, at);
-	enum dtype to = definer->node->out[0]->type, precision = precision_of(definer->node);
+	enum dtype to = NODE->out[0]->type, precision = precision_of(NODE);
 	bool whole = dtypes[to].class != CLASS_FLOAT;
 	expr_ref value = DIV(CAST(DTYPE_F32, LOAD(x, at)), CAST(DTYPE_F32, of_element(definer, scale, rank, at)));
 	if (dtype_is_narrow(precision))
@@ -175,6 +166,5 @@ void define_quantise(struct definer *definer)
 		value = ADD(value, CAST(DTYPE_F32, of_element(definer, zero, rank, at)));
 	OUT(0,
 	        whole ? cut_to(definer, to, value)
-	              : expr_of_type(
-	                      definer, to, attribute_int(definer->node, "saturate") ? CAST_SATURATES : 0, value));
+	              : expr_of_type(definer, to, attribute_int(NODE, "saturate") ? CAST_SATURATES : 0, value));
 }

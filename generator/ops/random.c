@@ -7,15 +7,14 @@
 static enum dtype type_of(const struct node *node, bool any)
 {
 	int64_t asked = node_int(node, "dtype", node->ins ? DTYPE_NONE : DTYPE_F32);
-	if (asked < 0 || asked >= DTYPE_COUNT
-	        || (asked && (asked == DTYPE_STRING || (!any && dtypes[asked].class != CLASS_FLOAT))))
-		node_invalid(node, "dtype is %" PRId64 ", %s is right", asked,
-		        any ? "a number's or bool's" : "float, double, float16 or bfloat16");
+	INVALID_IF(asked < 0 || asked >= DTYPE_COUNT
+	                || (asked && (asked == DTYPE_STRING || (!any && dtypes[asked].class != CLASS_FLOAT))),
+	        "dtype is %" PRId64 ", %s is right", asked,
+	        any ? "a number's or bool's" : "float, double, float16 or bfloat16");
 	enum dtype type = asked ? (enum dtype)asked : node->in[0]->type;
-	if (type != DTYPE_NONE && !dtype_is_supported(type))
-		node_unsupported(node, " of %s is not supported", dtypes[type].text);
-	if (type != DTYPE_NONE && !any && (dtypes[type].class != CLASS_FLOAT || dtypes[type].bits < 16))
-		node_invalid(node, " of %s; float, double, float16 or bfloat16 is right", dtypes[type].text);
+	UNSUPPORTED_IF(type != DTYPE_NONE && !dtype_is_supported(type), " of %s is not supported", dtypes[type].text);
+	INVALID_IF(type != DTYPE_NONE && !any && (dtypes[type].class != CLASS_FLOAT || dtypes[type].bits < 16),
+	        " of %s; float, double, float16 or bfloat16 is right", dtypes[type].text);
 	return type;
 }
 
@@ -25,13 +24,10 @@ void infer_random(struct node *node)
 	size_t count;
 	const int64_t *shape = node_ints(node, "shape", &count);
 	infer_least(node, 0);
-	if (!node_attribute(node, "shape"))
-		node_invalid(node, " lacks the attribute \"shape\"");
-	if (count > MAX_RANK)
-		node_limit(node, "a shape of %zu dimensions, at most %d are supported", count, MAX_RANK);
+	INVALID_IF(!node_attribute(node, "shape"), " lacks the attribute \"shape\"");
+	LIMIT_IF(count > MAX_RANK, "a shape of %zu dimensions, at most %d are supported", count, MAX_RANK);
 	FOR (d, count) {
-		if (shape[d] < 0)
-			node_invalid(node, "dimension %zu of the shape is %" PRId64, d, shape[d]);
+		INVALID_IF(shape[d] < 0, "dimension %zu of the shape is %" PRId64, d, shape[d]);
 		dims[d] = dim_of(shape[d]);
 	}
 	infer_output(node, 0, type_of(node, false), (int)count, dims);
@@ -52,7 +48,7 @@ void infer_bernoulli(struct node *node)
 /* In [0, 1): number `which` of `each` that an element has; as many bits as the type keeps. */
 static expr_ref uniform(struct definer *definer, enum dtype type, int64_t each, int64_t which)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	int out = !node_has_out(node, 0), kept = type == DTYPE_F64 ? 53 : 24;
 	SHAPE(out, rank, extents, at);
 	const struct attribute *given = node_attribute(node, "seed");
@@ -71,7 +67,7 @@ static expr_ref uniform(struct definer *definer, enum dtype type, int64_t each, 
 
 void define_random(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	enum dtype type = node->out[0]->type == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
 	expr_ref number, base, scale;
 	if (strstr(node->type, "Uniform")) {
@@ -100,7 +96,7 @@ void define_bernoulli(struct definer *definer)
 	struct definition *x = IN(0);
 	definer_shape(definer, 0, extents, at);
 	expr_ref hit = LESS(uniform(definer, x->type, 1, 0), LOAD(x, at));
-	OUT(0, expr_of_type(definer, definer->node->out[0]->type, 0, hit));
+	OUT(0, expr_of_type(definer, NODE->out[0]->type, 0, hit));
 }
 
 /* ---- Multinomial: of each row as many classes as asked, each with the probability whose logarithm (up to a constant)
@@ -111,13 +107,11 @@ void infer_multinomial(struct node *node)
 	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	int64_t asked = attribute_int(node, "dtype"), samples = attribute_int(node, "sample_size");
-	if (asked != DTYPE_I32 && asked != DTYPE_I64)
-		node_invalid(node, "dtype is %" PRId64 ", int32 or int64 is right", asked);
-	if (samples < 1)
-		node_invalid(node, "sample_size is %" PRId64 ", at least 1 is right", samples);
-	if (x->rank >= 0 && (x->rank != 2 || x->dims[1].extent == 0 || x->dims[1].extent > CLASSES_MOST))
-		node_invalid(node, "data has %d dimensions and %" PRId64 " classes; 2, and 1 to %d are right", x->rank,
-		        x->rank == 2 ? x->dims[1].extent : 0, CLASSES_MOST);
+	INVALID_IF(asked != DTYPE_I32 && asked != DTYPE_I64, "dtype is %" PRId64 ", int32 or int64 is right", asked);
+	INVALID_IF(samples < 1, "sample_size is %" PRId64 ", at least 1 is right", samples);
+	INVALID_IF(x->rank >= 0 && (x->rank != 2 || x->dims[1].extent == 0 || x->dims[1].extent > CLASSES_MOST),
+	        "data has %d dimensions and %" PRId64 " classes; 2, and 1 to %d are right", x->rank,
+	        x->rank == 2 ? x->dims[1].extent : 0, CLASSES_MOST);
 	struct dim dims[2] = { x->rank == 2 ? x->dims[0] : dim_unknown, dim_of(samples) };
 	infer_output(node, 0, (enum dtype)asked, 2, dims);
 }
@@ -130,7 +124,7 @@ void define_multinomial(struct definer *definer)
 	index_ref at[2];
 	definer_shape(definer, 0, extents, at);
 	if (extents[0] == 0) {
-		OUT(0, WHOLE(definer->node->out[0]->type, 0));
+		OUT(0, WHOLE(NODE->out[0]->type, 0));
 		return;
 	}
 	index_ref all[2] = { at[0], VAR(1, classes) }, term[2] = { at[0], VAR(2, classes) },
@@ -145,7 +139,7 @@ void define_multinomial(struct definer *definer)
 	struct definition *drawn = PART("drawn", 2, extents, MUL(uniform(definer, x->type, 1, 0), LOAD(below, last)));
 	expr_ref passed = CAST(DTYPE_I64, LESS_EQUAL(LOAD(below, term), LOAD(drawn, at)));
 	struct definition *count = REDUCTION("count", 2, extents, REDUCE_SUM, 1, &classes, NULL, passed);
-	OUT(0, CAST(definer->node->out[0]->type, MIN(LOAD(count, at), WHOLE(DTYPE_I64, classes - 1))));
+	OUT(0, CAST(NODE->out[0]->type, MIN(LOAD(count, at), WHOLE(DTYPE_I64, classes - 1))));
 }
 
 /* ---- Dropout: the data, or in training what is not drawn away, over the part that stays ---- */
@@ -177,7 +171,7 @@ void infer_dropout(struct node *node)
 
 void define_dropout(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	struct definition *x = IN(0), *given = node->since < TRAINING_IS_INPUT ? NULL : IN(1);
 	index_ref at[MAX_RANK];
 	bool training = dropout_trains(node);

@@ -101,10 +101,10 @@ static void activations_of(const struct node *node, struct lstm *lstm)
 	const struct attribute *alphas = node_attribute(node, "activation_alpha"),
 	                       *betas = node_attribute(node, "activation_beta");
 	size_t alpha = 0, beta = 0, want = (size_t)(lstm->directions * each);
-	if (names && (names->kind != ATTRIBUTE_STRINGS || names->count != want))
-		node_invalid(node, "activations are not %zu strings", want);
-	if ((alphas && alphas->kind != ATTRIBUTE_FLOATS) || (betas && betas->kind != ATTRIBUTE_FLOATS))
-		node_invalid(node, "activation_alpha and activation_beta are lists of floats");
+	INVALID_IF(names && (names->kind != ATTRIBUTE_STRINGS || names->count != want),
+	        "activations are not %zu strings", want);
+	INVALID_IF((alphas && alphas->kind != ATTRIBUTE_FLOATS) || (betas && betas->kind != ATTRIBUTE_FLOATS),
+	        "activation_alpha and activation_beta are lists of floats");
 	FOR (i, want) {
 		struct bytes name = names ? names->strings[i]
 		                          : (struct bytes){ usual[(int)i % each], strlen(usual[(int)i % each]) };
@@ -113,9 +113,8 @@ static void activations_of(const struct node *node, struct lstm *lstm)
 		        && (strlen(activations[kind].name) != name.count
 		                || strncasecmp(activations[kind].name, name.at, name.count)))
 			kind++;
-		if (kind == COUNT(activations))
-			node_invalid(node, "no activation is called \"%.*s\"", (int)(name.count < 40 ? name.count : 40),
-			        name.at);
+		INVALID_IF(kind == COUNT(activations), "no activation is called \"%.*s\"",
+		        (int)(name.count < 40 ? name.count : 40), name.at);
 		int direction = (int)i / each, which = (int)i % each;
 		struct activation *activation = which == 0 ? &lstm->f[direction]
 		        : which == 1                       ? &lstm->g[direction]
@@ -144,8 +143,8 @@ static void lstm_of(const struct node *node, const struct recurrence *kind, stru
 	lstm->clip = node_float(node, "clip", 0);
 	lstm->hidden = node->in[2]->rank == 3 ? node->in[2]->dims[2].extent : -1;
 	int64_t said = node_int(node, "hidden_size", lstm->hidden);
-	if (lstm->hidden >= 0 && said != lstm->hidden)
-		node_invalid(node, "hidden_size is %" PRId64 ", R has %" PRId64, said, lstm->hidden);
+	INVALID_IF(lstm->hidden >= 0 && said != lstm->hidden, "hidden_size is %" PRId64 ", R has %" PRId64, said,
+	        lstm->hidden);
 	lstm->hidden = said;
 }
 
@@ -155,12 +154,11 @@ static void expect(const struct node *node, int i, const char *name, int rank, c
 	const struct tensor *tensor = node_in(node, i);
 	if (!tensor || tensor->rank < 0)
 		return;
-	if (tensor->rank != rank)
-		node_invalid(node, "%s has %d dimensions, %d are right", name, tensor->rank, rank);
+	INVALID_IF(tensor->rank != rank, "%s has %d dimensions, %d are right", name, tensor->rank, rank);
 	FOR (d, rank)
-		if (extents[d] >= 0 && tensor->dims[d].extent >= 0 && tensor->dims[d].extent != extents[d])
-			node_invalid(node, "%s has %" PRId64 " in dimension %d, %" PRId64 " is right", name,
-			        tensor->dims[d].extent, d, extents[d]);
+		INVALID_IF(extents[d] >= 0 && tensor->dims[d].extent >= 0 && tensor->dims[d].extent != extents[d],
+		        "%s has %" PRId64 " in dimension %d, %" PRId64 " is right", name, tensor->dims[d].extent, d,
+		        extents[d]);
 }
 
 static void infer_recurrent(struct node *node, const struct recurrence *kind)
@@ -172,14 +170,12 @@ static void infer_recurrent(struct node *node, const struct recurrence *kind)
 	const struct tensor *x = node->in[0];
 	if (x->rank < 0) {
 		FOR (i, node->outs)
-			infer_output_unknown(node, i, type);
+			infer_type(node, i, type);
 		return;
 	}
-	if (x->rank != 3)
-		node_invalid(node, "X has %d dimensions, 3 are right", x->rank);
+	INVALID_IF(x->rank != 3, "X has %d dimensions, 3 are right", x->rank);
 	struct dim steps = x->dims[lstm.batch_first], batch = x->dims[!lstm.batch_first], hidden = dim_of(lstm.hidden);
-	if (lstm.hidden > INT32_MAX)
-		node_limit(node, "a hidden size of %" PRId64, lstm.hidden);
+	LIMIT_IF(lstm.hidden > INT32_MAX, "a hidden size of %" PRId64, lstm.hidden);
 	int64_t dirs = lstm.directions, h = lstm.hidden, gates = h < 0 ? -1 : kind->gates * h,
 	        biases = h < 0 ? -1 : 2 * gates, three = h < 0 ? -1 : 3 * h;
 	int64_t state[2][3] = { { dirs, batch.extent, h }, { batch.extent, dirs, h } };
@@ -555,14 +551,14 @@ static void outputs(struct unrolling *u)
 	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	bool first = u->lstm.batch_first;
-	if (node_has_out(definer->node, 0)) {
+	if (node_has_out(NODE, 0)) {
 		definer_shape(definer, 0, extents, at);
 		index_ref t = at[first ? 1 : 0], b = at[first ? 0 : 2], dir = at[first ? 2 : 1];
 		expr_ref back = u->lstm.directions == 2 ? output_at(u, 1, t, b, at[3]) : NULL;
 		OUT(0, of_direction(u, dir, output_at(u, 0, t, b, at[3]), back));
 	}
 	for (int i = 1; i < 3; i++) {
-		if (!node_has_out(definer->node, i))
+		if (!node_has_out(NODE, i))
 			continue;
 		definer_shape(definer, i, extents, at);
 		index_ref place[2] = { at[first ? 0 : 1], at[2] };
@@ -599,7 +595,7 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 	static const int64_t second = 1;
 	struct looping l;
 	struct unrolling body = *u;
-	rounds_begin(&l, definer, program_new(definer->build, definer->node->type));
+	rounds_begin(&l, definer, program_new(definer->build, NODE->type));
 	l.repeat->rounds = u->steps - 1;
 	body.definer = &l.inside;
 	struct definition *slice = rounds_in(&l, input_part(u, direction, 1, u->steps - 1), REPEAT_SLICED),
@@ -648,7 +644,7 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 static void define_recurrent(struct definer *definer, const struct recurrence *kind)
 {
 	struct unrolling u = { .definer = definer };
-	lstm_of(definer->node, kind, &u.lstm);
+	lstm_of(NODE, kind, &u.lstm);
 	struct definition **const inputs[] = { &u.x, &u.w, &u.r, &u.b, &u.lengths, &u.initial_h, &u.initial_c, &u.p };
 	FOR (i, (int)COUNT(inputs))
 		*inputs[i] = IN(i);
@@ -656,10 +652,10 @@ static void define_recurrent(struct definer *definer, const struct recurrence *k
 	u.batch = u.x->extents[!u.lstm.batch_first];
 	u.inputs = u.x->extents[2];
 	if (u.steps < 1)
-		node_unsupported(definer->node, " over no step is not supported");
+		node_unsupported(NODE, " over no step is not supported");
 	if (definition_elements(u.w) == 0 || u.batch == 0)
-		node_unsupported(definer->node, " without elements is not supported");
-	const struct node *counted = node_in(definer->node, 4) ? definer->node->in[4]->producer : NULL;
+		node_unsupported(NODE, " without elements is not supported");
+	const struct node *counted = node_in(NODE, 4) ? NODE->in[4]->producer : NULL;
 	if (counted && !strcmp(counted->type, "Lengths"))
 		u.there = definer_count(definer, counted->in[0]);
 	bool loops = u.steps > 2 && (u.there || repeat_pays(u.steps / UNROLLED_EACH, 1));

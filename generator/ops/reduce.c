@@ -79,14 +79,13 @@ static void infer_late(struct node *node, enum dtype type)
 	        || (axes->rank == 1 && dim_is_known(axes->dims[0]) && axes->dims[0].extent <= x->rank),
 	     keep = node_int(node, "keepdims", 1) != 0;
 	int rank = keep ? x->rank : known ? x->rank - (axes->rank ? (int)axes->dims[0].extent : 1) : -1;
-	if (axes->rank > 1)
-		node_invalid(node, "input 1 has %d dimensions, 1 is right", axes->rank);
-	if (axes->type != DTYPE_NONE && axes->type != DTYPE_I64 && axes->type != DTYPE_I32)
-		node_invalid(node, "input 1 is %s, int64 is right", dtypes[axes->type].text);
+	INVALID_IF(axes->rank > 1, "input 1 has %d dimensions, 1 is right", axes->rank);
+	INVALID_IF(axes->type != DTYPE_NONE && axes->type != DTYPE_I64 && axes->type != DTYPE_I32,
+	        "input 1 is %s, int64 is right", dtypes[axes->type].text);
 	if (rank < 0 || node->out[0]->rank >= 0)
 		rank = node->out[0]->rank;
 	if (rank < 0) {
-		infer_output_unknown(node, 0, type);
+		infer_type(node, 0, type);
 		return;
 	}
 	FOR (d, rank)
@@ -103,8 +102,8 @@ void infer_reduce(struct node *node)
 	enum dtype type = node->in[0]->type;
 	if (!infer_ranks(node, 1, type))
 		return;
-	if (is_global(node) && node->in[0]->rank < 2)
-		node_invalid(node, "data has %d dimensions, at least 2 are right", node->in[0]->rank);
+	INVALID_IF(is_global(node) && node->in[0]->rank < 2, "data has %d dimensions, at least 2 are right",
+	        node->in[0]->rank);
 	if (!axes_of(node, reduced)) {
 		infer_late(node, type);
 		return;
@@ -176,10 +175,10 @@ struct result {
 static struct result without(struct definer *definer, const bool *reduced, const char *name)
 {
 	struct arena *arena = definer->arena;
-	const struct reduction *reduction = reduction_of(definer->node);
+	const struct reduction *reduction = reduction_of(NODE);
 	struct reducing r = { .x = IN(0) };
-	bool keep = node_int(definer->node, "keepdims", 1) != 0, exponentials = reduction->before == SCALAR_exp;
-	const struct dim *dims = definer->node->in[0]->dims;
+	bool keep = node_int(NODE, "keepdims", 1) != 0, exponentials = reduction->before == SCALAR_exp;
+	const struct dim *dims = NODE->in[0]->dims;
 	expr_ref actual = NULL; /* how many terms are there, where a count says so */
 	double count = 1;
 	int64_t bound = 1;
@@ -202,7 +201,7 @@ static struct result without(struct definer *definer, const bool *reduced, const
 	}
 	bool alone = reduction->behind == NONE, is_mean = reduction->behind == SCALAR_div,
 	     whole = dtypes[r.x->type].class != CLASS_FLOAT;
-	double p = reduction->before == SCALAR_pow ? lp_norm(definer->node) : 0;
+	double p = reduction->before == SCALAR_pow ? lp_norm(NODE) : 0;
 	if (whole && !alone && !is_mean) /* a root or logarithm of integers: in double, cut towards 0 */
 		r.x = definer_as(definer, r.x, DTYPE_F64);
 	FOR (d, r.x->rank)
@@ -226,7 +225,7 @@ static struct result without(struct definer *definer, const bool *reduced, const
 	else
 		y = p ? lp_root(definer, y, p) : alone ? y : expr1(definer, (enum scalar)reduction->behind, y);
 	y = off ? ADD(y, off) : y;
-	return (struct result){ .body = whole ? CAST(definer->node->out[0]->type, y) : y };
+	return (struct result){ .body = whole ? CAST(NODE->out[0]->type, y) : y };
 }
 
 /* ---- axes that come at run time: the sets of axes that lead from the data's extents to the declared ones ---- */
@@ -287,7 +286,7 @@ static expr_ref is_set(struct definer *definer, const struct sets *s, uint32_t s
 
 static void reduce_at_run_time(struct definer *definer)
 {
-	struct sets s = { .x = IN(0), .keep = attribute_int(definer->node, "keepdims") != 0 };
+	struct sets s = { .x = IN(0), .keep = attribute_int(NODE, "keepdims") != 0 };
 	index_ref at[MAX_RANK];
 	expr_ref right = I(0), value = NULL;
 	bool reduced[MAX_RANK];
@@ -299,7 +298,7 @@ static void reduce_at_run_time(struct definer *definer)
 		s.ones |= s.x->extents[d] == 1 ? 1u << d : 0;
 	find_sets(&s, 0, 0);
 	if (!s.count)
-		node_invalid(definer->node, "no %" PRId64 " axes lead from %s to %s, which is declared", count,
+		node_invalid(NODE, "no %" PRId64 " axes lead from %s to %s, which is declared", count,
 		        definer_shape_text(definer, s.x->rank, s.x->extents),
 		        definer_shape_text(definer, s.rank, s.extents));
 	for (int i = 0; i < s.count && s.count <= SETS_MOST; i++) {
@@ -322,7 +321,7 @@ static void reduce_at_run_time(struct definer *definer)
 		value = value ? WHERE(CAST(one->type, these), one, value) : one;
 	}
 	if (s.count > SETS_MOST || results > RESULTS_MOST)
-		node_unsupported(definer->node, "axes at run time could be more than %d sets that lead from %s to %s",
+		node_unsupported(NODE, "axes at run time could be more than %d sets that lead from %s to %s",
 		        RESULTS_MOST, definer_shape_text(definer, s.x->rank, s.x->extents),
 		        definer_shape_text(definer, s.rank, s.extents));
 	FOR (i, count) /* each is an axis, also one that is named twice */
@@ -335,11 +334,11 @@ static void reduce_at_run_time(struct definer *definer)
 void define_reduce(struct definer *definer)
 {
 	bool reduced[MAX_RANK];
-	if (!axes_of(definer->node, reduced)) {
+	if (!axes_of(NODE, reduced)) {
 		reduce_at_run_time(definer);
 		return;
 	}
-	struct result result = without(definer, reduced, definer->node->out[0]->name);
+	struct result result = without(definer, reduced, NODE->out[0]->name);
 	if (result.of)
 		GIVE(0, result.of);
 	else
@@ -356,8 +355,7 @@ void infer_arg_extreme(struct node *node)
 	if (!infer_ranks(node, 1, DTYPE_I64))
 		return;
 	int64_t axis = attribute_axis(node, x->rank);
-	if (x->dims[axis].extent == 0)
-		node_invalid(node, "dimension %d has no element", (int)axis);
+	INVALID_IF(x->dims[axis].extent == 0, "dimension %d has no element", (int)axis);
 	FOR (d, x->rank)
 		if (d != axis)
 			dims[rank++] = x->dims[d];
@@ -379,11 +377,10 @@ void define_arg_extreme(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct reducing r = { .x = IN(0), .count = 1 };
-	enum reduce extreme = !strcmp(definer->node->type, "ArgMax") ? REDUCE_MAX : REDUCE_MIN;
-	bool last = attribute_int(definer->node, "select_last_index") != 0,
-	     keep = attribute_int(definer->node, "keepdims") != 0;
-	int64_t axis = attribute_axis(definer->node, r.x->rank), n = r.x->extents[axis];
-	const struct tensor *count = definer->node->in[0]->dims[axis].count;
+	enum reduce extreme = !strcmp(NODE->type, "ArgMax") ? REDUCE_MAX : REDUCE_MIN;
+	bool last = attribute_int(NODE, "select_last_index") != 0, keep = attribute_int(NODE, "keepdims") != 0;
+	int64_t axis = attribute_axis(NODE, r.x->rank), n = r.x->extents[axis];
+	const struct tensor *count = NODE->in[0]->dims[axis].count;
 	int out = 0;
 	r.rank = definer_shape(definer, 0, r.extents, r.at);
 	r.terms[0] = n;

@@ -513,7 +513,7 @@ static void carry_checks(struct looping *l, check_list *checks, struct definitio
 void define_repeat(struct definer *definer)
 {
 	static const uint8_t yes = 1;
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	size_t ins = (size_t)node->ins, outs = (size_t)node->outs, count;
 	const int64_t *in = node_ints(node, "inputs", &count), *out = node_ints(node, "outputs", &count),
 	              *pair = node_ints(node, "pairs", &count);

@@ -56,7 +56,7 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 		if (extents[d] == 0)
 			return;
 	/* Who asks; what a text asks is asked by the user's node, which every message names. */
-	int who = strcmp(definer->node->domain, "ingot") ? snprintf(text, sizeof text, "%s: ", definer->node->type) : 0;
+	int who = strcmp(NODE->domain, "ingot") ? snprintf(text, sizeof text, "%s: ", NODE->type) : 0;
 	vsnprintf(text + who, sizeof text - (size_t)who, format, args);
 	holds = CAST(DTYPE_BOOL, holds);
 	bool known = definer_number(definer, holds, &number);
@@ -67,13 +67,12 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 	}
 	if (known) {
 		if (!number)
-			node_fail(definer->node, code, "%s", text);
+			node_fail(NODE, code, "%s", text);
 		return;
 	}
 	struct check *check = arena_new(definer->arena, struct check);
 	*check = (struct check){ code, arena_copy(definer->arena, text, strlen(text)) };
-	define_check(definer->program, definer_name(definer, "holds"), check, rank, extents, holds)->node =
-	        definer->node;
+	define_check(definer->program, definer_name(definer, "holds"), check, rank, extents, holds)->node = NODE;
 }
 
 void definer_require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents, expr_ref holds,

@@ -73,8 +73,8 @@ static const float *floats_of(const struct node *node, int i, int64_t *count)
 		        "%s: input %d of %s is not supported", node->type, i, dtypes[tensor->type].text);
 	if (!tensor || !tensor->data)
 		return NULL;
-	*count = tensor_elements(node->graph->build, tensor);
-	float *floats = arena_new_array(node->graph->build->arena, float, (size_t)*count + 1);
+	*count = node_elements(node, tensor);
+	float *floats = arena_new_array(node_arena(node), float, (size_t)*count + 1);
 	memcpy(floats, tensor_data(tensor), (size_t)*count * sizeof *floats);
 	return *count ? floats : NULL;
 }
@@ -99,13 +99,11 @@ static int64_t axes_of(const struct node *node, int64_t *axes)
 	bool touched[MAX_RANK] = { false };
 	const struct tensor *x = node->in[0];
 	const int64_t *chosen = node->since < AXES ? NULL : node_ints(node, "axes", &given);
-	if (given > (size_t)x->rank)
-		node_invalid(node, "%zu axes of %d dimensions", given, x->rank);
+	INVALID_IF(given > (size_t)x->rank, "%zu axes of %d dimensions", given, x->rank);
 	int64_t count = given ? (int64_t)given : x->rank;
 	FOR (i, count) {
 		axes[i] = given ? node_axis(node, chosen[i], x->rank) : i;
-		if (touched[axes[i]])
-			node_invalid(node, "axis %" PRId64 " twice", axes[i]);
+		INVALID_IF(touched[axes[i]], "axis %" PRId64 " twice", axes[i]);
 		touched[axes[i]] = true;
 	}
 	return count;
@@ -120,18 +118,15 @@ static bool resize_of(const struct node *node, struct resize *r)
 	const float *scales = floats_of(node, first ? 1 : 2, &scale_count);
 	const int64_t *sizes = is_there(node, 3) ? node_in_ints(node, 3, &size_count) : NULL;
 	const float *region = r->coordinates == TF_CROP ? floats_of(node, 1, &region_count) : NULL;
-	if (is_there(node, first ? 1 : 2) == is_there(node, 3))
-		node_invalid(node, " takes scales or sizes, one of both is right");
-	if (r->coordinates == TF_CROP && !is_there(node, 1))
-		node_invalid(node, "tf_crop_and_resize needs a region (input 1)");
+	INVALID_IF(is_there(node, first ? 1 : 2) == is_there(node, 3), " takes scales or sizes, one of both is right");
+	INVALID_IF(r->coordinates == TF_CROP && !is_there(node, 1), "tf_crop_and_resize needs a region (input 1)");
 	if ((!scales && !sizes) || (r->coordinates == TF_CROP && !region))
 		return false;
 	int64_t count = axes_of(node, axes);
-	if ((scales ? scale_count : size_count) != count)
-		node_invalid(node, "%" PRId64 " %s for %" PRId64 " dimensions", scales ? scale_count : size_count,
-		        scales ? "scales" : "sizes", count);
-	if (region && region_count != 2 * count)
-		node_invalid(node, "a region of %" PRId64 " numbers, %" PRId64 " are right", region_count, 2 * count);
+	INVALID_IF((scales ? scale_count : size_count) != count, "%" PRId64 " %s for %" PRId64 " dimensions",
+	        scales ? scale_count : size_count, scales ? "scales" : "sizes", count);
+	INVALID_IF(region && region_count != 2 * count, "a region of %" PRId64 " numbers, %" PRId64 " are right",
+	        region_count, 2 * count);
 	FOR (d, x->rank) {
 		r->scale[d] = r->end[d] = 1;
 		r->begin[d] = 0;
@@ -141,13 +136,13 @@ static bool resize_of(const struct node *node, struct resize *r)
 	double common = -1;
 	FOR (i, count) {
 		int64_t d = axes[i], extent = x->dims[d].extent;
-		if (scales ? !(scales[i] > 0) || !(scales[i] < 0x1p32f) : sizes[i] < 0 || sizes[i] > (int64_t)1 << 40)
-			node_invalid(node, "a %s of %g", scales ? "scale" : "size",
-			        scales ? (double)scales[i] : (double)sizes[i]);
+		INVALID_IF(scales ? !(scales[i] > 0) || !(scales[i] < 0x1p32f)
+		                  : sizes[i] < 0 || sizes[i] > (int64_t)1 << 40,
+		        "a %s of %g", scales ? "scale" : "size", scales ? (double)scales[i] : (double)sizes[i]);
 		if (region)
 			r->begin[d] = (double)region[i], r->end[d] = (double)region[count + i];
-		if (region && !(fabs(r->begin[d]) < 0x1p32 && fabs(r->end[d]) < 0x1p32))
-			node_invalid(node, "a region from %g to %g", r->begin[d], r->end[d]);
+		INVALID_IF(region && !(fabs(r->begin[d]) < 0x1p32 && fabs(r->end[d]) < 0x1p32),
+		        "a region from %g to %g", r->begin[d], r->end[d]);
 		r->out[d] = extent < 0 ? -1 : scales ? (int64_t)floorf((float)extent * scales[i]) : sizes[i];
 		r->scale[d] = scales ? (double)scales[i] : extent > 0 ? (double)sizes[i] / (double)extent : 1;
 		common = common < 0 || (policy == NOT_LARGER ? r->scale[d] < common : r->scale[d] > common)
@@ -160,8 +155,7 @@ static bool resize_of(const struct node *node, struct resize *r)
 			r->out[axes[i]] = (int64_t)(common * (double)x->dims[axes[i]].extent + 0.5);
 	}
 	FOR (d, x->rank)
-		if (x->dims[d].extent == 0 && r->out[d] > 0)
-			node_invalid(node, "dimension %d has no element to take", d);
+		INVALID_IF(x->dims[d].extent == 0 && r->out[d] > 0, "dimension %d has no element to take", d);
 	return true;
 }
 
@@ -208,8 +202,7 @@ void infer_resize(struct node *node)
 		node_fail(node, EXIT_INVALID, "sizes is %s, int64 is right", dtypes[sizes->type].text);
 	enum dtype type = infer_number_type(node, 0);
 	modes_of(node, &r);
-	if (type == DTYPE_BOOL && r.mode != NEAREST)
-		node_unsupported(node, " of %s is not supported", dtypes[type].text);
+	UNSUPPORTED_IF(type == DTYPE_BOOL && r.mode != NEAREST, " of %s is not supported", dtypes[type].text);
 	const struct tensor *x = node->in[0];
 	if (!infer_ranks(node, 1, type))
 		return;
@@ -237,7 +230,7 @@ void infer_size_scaled(struct node *node) { infer_as_size(node, 1, 1); }
 void define_size_scaled(struct definer *definer)
 {
 	expr_ref number = CAST(DTYPE_F32, ELEMENT(0, 0));
-	number = FLOOR(MUL(number, NUMBER(DTYPE_F32, (double)attribute_float(definer->node, "scale"))));
+	number = FLOOR(MUL(number, NUMBER(DTYPE_F32, (double)attribute_float(NODE, "scale"))));
 	OUT(0, CAST(DTYPE_I64, number));
 }
 
@@ -350,15 +343,13 @@ static void fill_row(
 
 static struct table table_of(const struct node *node, const struct resize *r, int d)
 {
-	struct arena *arena = node->graph->build->arena;
+	struct arena *arena = node_arena(node);
 	int64_t n = node->in[0]->dims[d].extent, out = r->out[d];
 	double shrunk = r->antialias && r->scale[d] < 1 ? r->scale[d] : 1, reach = r->mode == LINEAR ? 1 : 2;
 	double taps = r->mode == NEAREST ? 1 : 2 - 2 * (floor(-reach / shrunk) + 1);
-	if (taps * (double)out > entries_most || n > INT32_MAX)
-		node_limit(node,
-		        "dimension %d from %" PRId64 " to %" PRId64
-		        " takes a table of %g entries, at most %g are supported",
-		        d, n, out, taps * (double)out, entries_most);
+	LIMIT_IF(taps * (double)out > entries_most || n > INT32_MAX,
+	        "dimension %d from %" PRId64 " to %" PRId64 " takes a table of %g entries, at most %g are supported", d,
+	        n, out, taps * (double)out, entries_most);
 	struct table table = { .taps = (int64_t)taps, .from = out, .to = 0 };
 	table.places = arena_new_array(arena, int32_t, (size_t)(out * table.taps) + 1);
 	table.weights = arena_new_array(arena, double, (size_t)(out * table.taps) + 1);
@@ -418,7 +409,7 @@ static expr_ref tap(struct definer *definer, struct definition *x, struct defini
         int d, index_ref t)
 {
 	index_ref own[MAX_RANK], entry[2] = { t, at[d] };
-	memcpy(own, at, (size_t)x->rank * sizeof *own);
+	COPY(own, at, x->rank);
 	own[d] = VALUE(CAST(DTYPE_I64, LOAD(places, entry)), 0, x->extents[d] - 1);
 	return LOAD(x, own);
 }
@@ -426,7 +417,7 @@ static expr_ref tap(struct definer *definer, struct definition *x, struct defini
 static struct definition *along(
         struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
 {
-	struct table table = table_of(definer->node, r, d);
+	struct table table = table_of(NODE, r, d);
 	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	expr_ref y = NULL;
@@ -437,7 +428,7 @@ static struct definition *along(
 	}
 	if (r->mode == NEAREST) {
 		index_ref own[MAX_RANK];
-		memcpy(own, at, (size_t)x->rank * sizeof *own);
+		COPY(own, at, x->rank);
 		own[d] = nearest_place(definer, r, d, x->extents[d], at[d], &table);
 		y = LOAD(x, own);
 	} else {
@@ -478,17 +469,15 @@ static expr_ref last_of(struct definer *definer, const struct resize *r, int d, 
 /* The tables of constant scales or sizes along axes that are counted. */
 static void tell_counted(struct definer *definer, struct resize *r)
 {
-	const struct tensor *x = definer->node->in[0], *y = definer->node->out[0];
+	const struct tensor *x = NODE->in[0], *y = NODE->out[0];
 	FOR (d, x->rank) {
-		if (!x->dims[d].count
-		        || (!is_there(definer->node, 3) && r->scale[d] == 1 && r->begin[d] == 0 && r->end[d] == 1))
+		if (!x->dims[d].count || (!is_there(NODE, 3) && r->scale[d] == 1 && r->begin[d] == 0 && r->end[d] == 1))
 			continue;
 		expr_ref have =
 		        integer_kept(definer, "have", integer_cut(definer, DIM(&x->dims[d]), 1, x->dims[d].extent));
 		r->have[d] = CAST(DTYPE_F64, have);
 		r->made[d] = CAST(DTYPE_F64, DIM(&y->dims[d]));
-		r->scale_at[d] =
-		        is_there(definer->node, 3) ? DIV(REAL((double)r->out[d]), r->have[d]) : REAL(r->scale[d]);
+		r->scale_at[d] = is_there(NODE, 3) ? DIV(REAL((double)r->out[d]), r->have[d]) : REAL(r->scale[d]);
 		r->begin_at[d] = REAL(r->begin[d]);
 		r->end_at[d] = REAL(r->end[d]);
 	}
@@ -497,8 +486,8 @@ static void tell_counted(struct definer *definer, struct resize *r)
 /* Sizes at run time that the output's dims are counted by: so many, of what is there. */
 static bool tell_sizes(struct definer *definer, struct resize *r)
 {
-	const struct tensor *x = definer->node->in[0], *y = definer->node->out[0];
-	int64_t axes[MAX_RANK], count = axes_by_sizes(definer->node, axes);
+	const struct tensor *x = NODE->in[0], *y = NODE->out[0];
+	int64_t axes[MAX_RANK], count = axes_by_sizes(NODE, axes);
 	if (!count || !tensor_counted(y))
 		return false;
 	definer_require_dims(definer);
@@ -507,7 +496,7 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 		r->scale[d] = r->end[d] = 1;
 		r->begin[d] = 0;
 		if (x->dims[d].extent == 0 && r->out[d] > 0)
-			node_invalid(definer->node, "dimension %d has no element to take", d);
+			node_invalid(NODE, "dimension %d has no element to take", d);
 	}
 	FOR (i, count) {
 		int d = (int)axes[i];
@@ -621,7 +610,7 @@ static struct runtime_table make_runtime_table(
 	struct runtime_table table = { .least = (int64_t)taps_of(r, (double)(out + 1) / (double)n * (1 + slack)) };
 	double most = taps_of(r, ((double)out - 0.5) / (double)n * (1 - slack));
 	if (most > TAPS_MOST || most * (double)out > entries_most)
-		node_unsupported(definer->node,
+		node_unsupported(NODE,
 		        "a scale that is not constant is not supported where it takes more than %d taps (dimension "
 		        "%d from %" PRId64 " to %" PRId64 ")",
 		        TAPS_MOST, d, n, out);
@@ -737,25 +726,23 @@ static expr_ref runtime_float(struct definer *definer, int input, int64_t i, dou
 static void runtime_resize(
         struct definer *definer, struct resize *r, const struct definition *x, const int64_t *extents)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	int64_t axes[MAX_RANK], count = axes_of(node, axes);
 	bool first = node->since < INPUTS_OF_11, by_size = is_there(node, 3), region = r->coordinates == TF_CROP;
 	int scales = first ? 1 : 2;
 	enum policy policy = policy_of(node);
 	expr_ref right = REAL(1), common = NULL, wanted[MAX_RANK];
-	if (definer_elements(definer, by_size ? 3 : scales) != count)
-		node_invalid(node, "%" PRId64 " %s for %" PRId64 " dimensions",
-		        definer_elements(definer, by_size ? 3 : scales), by_size ? "sizes" : "scales", count);
-	if (region && definer_elements(definer, 1) != 2 * count)
-		node_invalid(node, "a region of %" PRId64 " numbers, %" PRId64 " are right",
-		        definer_elements(definer, 1), 2 * count);
+	INVALID_IF(definer_elements(definer, by_size ? 3 : scales) != count,
+	        "%" PRId64 " %s for %" PRId64 " dimensions", definer_elements(definer, by_size ? 3 : scales),
+	        by_size ? "sizes" : "scales", count);
+	INVALID_IF(region && definer_elements(definer, 1) != 2 * count,
+	        "a region of %" PRId64 " numbers, %" PRId64 " are right", definer_elements(definer, 1), 2 * count);
 	FOR (d, x->rank) {
 		r->out[d] = extents[d];
 		r->scale[d] = r->end[d] = 1;
 		r->begin[d] = 0;
 		r->scale_at[d] = r->begin_at[d] = r->end_at[d] = NULL;
-		if (x->extents[d] == 0 && extents[d] > 0)
-			node_invalid(node, "dimension %d has no element to take", d);
+		INVALID_IF(x->extents[d] == 0 && extents[d] > 0, "dimension %d has no element to take", d);
 	}
 	FOR (i, count) {
 		int64_t d = axes[i], n = x->extents[d];
@@ -794,7 +781,7 @@ static void runtime_resize(
 
 void define_resize(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	struct definition *x = IN(0);
 	struct range inside[MAX_RANK];
 	struct resize r = { .a = 0 };

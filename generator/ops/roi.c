@@ -11,15 +11,14 @@ static void infer_regions(struct node *node, int columns, int64_t height, int64_
 {
 	const struct tensor *x = node->in[0], *rois = node->in[1];
 	enum dtype type = node->in[0]->type;
-	if (height < 1 || width < 1 || height > INT32_MAX || width > INT32_MAX)
-		node_invalid(node, "regions of %" PRId64 " x %" PRId64 ", at least 1 x 1 is right", height, width);
+	INVALID_IF(height < 1 || width < 1 || height > INT32_MAX || width > INT32_MAX,
+	        "regions of %" PRId64 " x %" PRId64 ", at least 1 x 1 is right", height, width);
 	if (!infer_ranks(node, 2, type))
 		return;
-	if (x->rank != 4 || rois->rank != 2 || (dim_is_known(rois->dims[1]) && rois->dims[1].extent != columns))
-		node_invalid(node, "data of 4 dimensions and regions of %d numbers are right", columns);
+	INVALID_IF(x->rank != 4 || rois->rank != 2 || (dim_is_known(rois->dims[1]) && rois->dims[1].extent != columns),
+	        "data of 4 dimensions and regions of %d numbers are right", columns);
 	for (int d = 2; d < 4; d++)
-		if (x->dims[d].extent == 0)
-			node_invalid(node, "dimension %d of the data has no element", d);
+		INVALID_IF(x->dims[d].extent == 0, "dimension %d of the data has no element", d);
 	infer_output(node, 0, type, 4, (struct dim[]){ rois->dims[0], x->dims[1], dim_of(height), dim_of(width) });
 }
 
@@ -52,13 +51,12 @@ void infer_roi_align(struct node *node)
 	if (samples < 0 || samples > SAMPLES_MOST)
 		node_fail(node, samples < 0 ? EXIT_INVALID : EXIT_LIMIT,
 		        "%s: sampling_ratio is %" PRId64 ", at most %d is right", node->type, samples, SAMPLES_MOST);
-	if (!samples)
-		node_unsupported(node,
-		        "samples by each region's size (sampling_ratio 0) that are not constant are not supported");
+	UNSUPPORTED_IF(
+	        !samples, "samples by each region's size (sampling_ratio 0) that are not constant are not supported");
 	const struct tensor *rois = node->in[1], *images = node->in[2];
-	if (images->rank >= 0
-	        && (images->rank != 1 || (rois->rank == 2 && dims_differ(rois->dims[0], images->dims[0]))))
-		node_invalid(node, "one image for each region is right");
+	INVALID_IF(images->rank >= 0
+	                && (images->rank != 1 || (rois->rank == 2 && dims_differ(rois->dims[0], images->dims[0]))),
+	        "one image for each region is right");
 	infer_regions(node, 4, attribute_int(node, "output_height"), attribute_int(node, "output_width"));
 }
 
@@ -66,7 +64,7 @@ void infer_roi_align(struct node *node)
 static void samples_of(struct definer *definer, struct definition *x, struct definition *rois, int d, int64_t out,
         int64_t samples, struct definition *taps[2])
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	enum dtype type = rois->type;
 	const int64_t extents[4] = { rois->extents[0], out, samples, 2 }, n = x->extents[2 + d];
 	index_ref at[4], own[2];
@@ -101,7 +99,7 @@ void define_roi_align(struct definer *definer)
 {
 	struct definition *x = IN(0), *rois = IN(1), *images = IN(2), *taps[2][2];
 	enum dtype type = x->type;
-	const int64_t samples = attribute_int(definer->node, "sampling_ratio"), reduced[4] = { samples, samples, 2, 2 };
+	const int64_t samples = attribute_int(NODE, "sampling_ratio"), reduced[4] = { samples, samples, 2, 2 };
 	index_ref at[MAX_RANK], x_at[4];
 	int64_t extents[MAX_RANK];
 	expr_ref weight = NULL;
@@ -119,7 +117,7 @@ void define_roi_align(struct definer *definer)
 		expr_ref w = LOAD(taps[d][1], own);
 		weight = weight ? MUL(weight, w) : w;
 	}
-	bool max = is_max(definer->node);
+	bool max = is_max(NODE);
 	struct definition *all = REDUCTION(
 	        "samples", 4, extents, max ? REDUCE_MAX : REDUCE_SUM, 4, reduced, NULL, MUL(LOAD(x, x_at), weight));
 	expr_ref y = LOAD(all, at);
@@ -132,8 +130,7 @@ void infer_max_roi_pool(struct node *node)
 	size_t count;
 	const int64_t *shape = node_ints(node, "pooled_shape", &count);
 	infer_least(node, 2);
-	if (count != 2)
-		node_invalid(node, "pooled_shape has %zu numbers, 2 are right", count);
+	INVALID_IF(count != 2, "pooled_shape has %zu numbers, 2 are right", count);
 	infer_regions(node, 5, shape[0], shape[1]);
 }
 
@@ -150,7 +147,7 @@ void define_max_roi_pool(struct definer *definer)
 	enum dtype type = x->type;
 	index_ref at[MAX_RANK], x_at[4];
 	int64_t extents[MAX_RANK];
-	expr_ref scale = NUMBER(type, (double)attribute_float(definer->node, "spatial_scale"));
+	expr_ref scale = NUMBER(type, (double)attribute_float(NODE, "spatial_scale"));
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0 || extents[0] == 0) {
 		OUT(0, NUMBER(type, 0));
@@ -182,7 +179,7 @@ void define_max_roi_pool(struct definer *definer)
 		some[d] = (struct range){ SUM(cut[0], SCALE(cut[1], -1)), -n, 0 };
 	}
 	/* A cell without an element is 0. */
-	struct definition *most = definer_reduction(definer, definer->node->out[0]->name, 4, extents, REDUCE_MAX, 2,
+	struct definition *most = definer_reduction(definer, NODE->out[0]->name, 4, extents, REDUCE_MAX, 2,
 	        &x->extents[2], SELECT(some, 2, NUMBER(type, -INFINITY), NUMBER(type, 0)),
 	        SELECT(there, 4, LOAD(x, x_at), NUMBER(type, -INFINITY)));
 	chain_terms(most);

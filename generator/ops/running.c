@@ -7,14 +7,12 @@ void infer_running(struct node *node)
 	int64_t count;
 	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *axis = node->in[1];
-	if (infer_number_type(node, 0) == DTYPE_BOOL)
-		node_invalid(node, "input 0 is bool, a number is right");
-	if (axis->type != DTYPE_NONE && axis->type != DTYPE_I64 && axis->type != DTYPE_I32)
-		node_invalid(node, "the axis is %s, int64 or int32 is right", dtypes[axis->type].text);
+	INVALID_IF(infer_number_type(node, 0) == DTYPE_BOOL, "input 0 is bool, a number is right");
+	INVALID_IF(axis->type != DTYPE_NONE && axis->type != DTYPE_I64 && axis->type != DTYPE_I32,
+	        "the axis is %s, int64 or int32 is right", dtypes[axis->type].text);
 	infer_scalar(node, 1);
 	const int64_t *at = node_in_ints(node, 1, &count);
-	if (!x->rank)
-		node_invalid(node, "data has 0 dimensions, at least 1 is right");
+	INVALID_IF(!x->rank, "data has 0 dimensions, at least 1 is right");
 	if (at && x->rank > 0)
 		node_axis(node, *at, x->rank);
 	infer_output_like(node, 0, x);
@@ -24,10 +22,9 @@ static struct definition *run_along(struct definer *definer, const char *name, i
 {
 	struct definition *x = IN(0);
 	expr_ref to[MAX_RANK] = { NULL };
-	bool exclusive = attribute_int(definer->node, "exclusive"), reverse = attribute_int(definer->node, "reverse");
+	bool exclusive = attribute_int(NODE, "exclusive"), reverse = attribute_int(NODE, "reverse");
 	SHAPE(0, rank, extents, at);
-	x = definer_there(
-	        definer, x, definer->node->in[0]->dims[axis].count, axis, NUMBER(x->type, reduce == REDUCE_PROD));
+	x = definer_there(definer, x, NODE->in[0]->dims[axis].count, axis, NUMBER(x->type, reduce == REDUCE_PROD));
 	int64_t last = extents[axis] - 1, terms = exclusive && last >= 0 ? last : last + 1;
 	index_ref term = VAR(rank, terms), place = PLUS(term, exclusive);
 	at[axis] = reverse ? PLUS(SCALE(term, -1), last) : term;
@@ -38,15 +35,15 @@ static struct definition *run_along(struct definer *definer, const char *name, i
 
 void define_running(struct definer *definer)
 {
-	enum reduce reduce = op_of(definer->node)->scalar == SCALAR_mul ? REDUCE_PROD : REDUCE_SUM;
-	const char *name = definer->node->out[0]->name;
+	enum reduce reduce = op_of(NODE)->scalar == SCALAR_mul ? REDUCE_PROD : REDUCE_SUM;
+	const char *name = NODE->out[0]->name;
 	int64_t count;
 	SHAPE(0, rank, extents, at);
-	const int64_t *axis = node_in_ints(definer->node, 1, &count);
+	const int64_t *axis = node_in_ints(NODE, 1, &count);
 	if (!axis)
 		definer_require_inside(definer, 1, -1, rank);
 	if (axis || rank == 1) {
-		GIVE(0, run_along(definer, name, axis ? (int)node_axis(definer->node, *axis, rank) : 0, reduce));
+		GIVE(0, run_along(definer, name, axis ? (int)node_axis(NODE, *axis, rank) : 0, reduce));
 		return;
 	}
 	struct definition *told = IN(1);

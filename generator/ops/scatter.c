@@ -25,8 +25,8 @@ static enum reduce reduction_of(const struct node *node)
 	FOR (i, COUNT(words)) {
 		if (strcmp(words[i].name, name) || node->since < words[i].since)
 			continue;
-		if (node->in[0]->type == DTYPE_BOOL && words[i].reduce != REDUCE_LAST)
-			node_unsupported(node, " of bool with reduction %s is not supported", name);
+		UNSUPPORTED_IF(node->in[0]->type == DTYPE_BOOL && words[i].reduce != REDUCE_LAST,
+		        " of bool with reduction %s is not supported", name);
 		return words[i].reduce;
 	}
 	node_invalid(node, "reduction is %s, none, add, mul%s is right", name, node->since >= 18 ? ", max or min" : "");
@@ -35,12 +35,11 @@ static enum reduce reduction_of(const struct node *node)
 static void same_dims(const struct node *node, int i, int rank, const struct dim *dims)
 {
 	const struct tensor *x = node_in(node, i);
-	if (x->rank >= 0 && x->rank != rank)
-		node_invalid(node, "input %d has %d dimensions, %d are right", i, x->rank, rank);
+	INVALID_IF(x->rank >= 0 && x->rank != rank, "input %d has %d dimensions, %d are right", i, x->rank, rank);
 	FOR (d, x->rank)
-		if (dims_differ(x->dims[d], dims[d]))
-			node_invalid(node, "dimension %d of input %d is %" PRId64 ", %" PRId64 " is right", d, i,
-			        x->dims[d].extent, dims[d].extent);
+		INVALID_IF(dims_differ(x->dims[d], dims[d]),
+		        "dimension %d of input %d is %" PRId64 ", %" PRId64 " is right", d, i, x->dims[d].extent,
+		        dims[d].extent);
 }
 
 /* The place that an index names: below 0 it counts from the end. */
@@ -66,16 +65,15 @@ void infer_scatter_elements(struct node *node)
 	infer_number_type(node, 0);
 	reduction_of(node);
 	if (x->rank >= 0 && at->rank >= 0) {
-		if (x->rank < 1 || x->rank != at->rank)
-			node_invalid(node,
-			        "data has %d dimensions, the indices have %d, as many and at least 1 are right",
-			        x->rank, at->rank);
+		INVALID_IF(x->rank < 1 || x->rank != at->rank,
+		        "data has %d dimensions, the indices have %d, as many and at least 1 are right", x->rank,
+		        at->rank);
 		int axis = attribute_axis(node, x->rank);
 		FOR (d, x->rank)
-			if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d])
-			        && at->dims[d].extent > x->dims[d].extent)
-				node_invalid(node, "dimension %d of the indices is %" PRId64 ", data has %" PRId64, d,
-				        at->dims[d].extent, x->dims[d].extent);
+			INVALID_IF(d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d])
+			                && at->dims[d].extent > x->dims[d].extent,
+			        "dimension %d of the indices is %" PRId64 ", data has %" PRId64, d, at->dims[d].extent,
+			        x->dims[d].extent);
 		same_dims(node, 2, at->rank, at->dims);
 		infer_constant_indices(node, 0, 1, x->dims[axis].extent);
 	}
@@ -89,8 +87,8 @@ void define_scatter_elements(struct definer *definer)
 	expr_ref to[MAX_RANK] = { NULL };
 	int64_t terms[MAX_RANK];
 	SHAPE(0, rank, extents, at);
-	int count = 0, axis = attribute_axis(definer->node, rank);
-	const struct dim *dims = definer->node->in[0]->dims, *told = definer->node->in[1]->dims;
+	int count = 0, axis = attribute_axis(NODE, rank);
+	const struct dim *dims = NODE->in[0]->dims, *told = NODE->in[1]->dims;
 	for (int d = 0; d < rank;
 	        d++) { /* along a dimension that all of the data have, elements know nothing of each other */
 		bool whole = d != axis && indices->extents[d] == extents[d] && told[d].count == dims[d].count;
@@ -105,8 +103,7 @@ void define_scatter_elements(struct definer *definer)
 	FOR (d, rank)
 		if (to[d])
 			to[axis] = if_there(definer, &told[d], term[d], to[axis]);
-	definer_out_scatter(
-	        definer, 0, reduction_of(definer->node), to, count, terms, LOAD(x, at), LOAD(updates, term));
+	definer_out_scatter(definer, 0, reduction_of(NODE), to, count, terms, LOAD(x, at), LOAD(updates, term));
 }
 
 /* ---- ScatterND: the last dimension of the indices is a place in the first `count` dimensions of data ---- */
@@ -114,8 +111,8 @@ static int count_of(const struct node *node)
 {
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	int64_t count = at->dims[at->rank - 1].extent;
-	if (count < 1 || count > x->rank)
-		node_invalid(node, "the indices name %" PRId64 " dimensions, 1 to %d are right", count, x->rank);
+	INVALID_IF(count < 1 || count > x->rank, "the indices name %" PRId64 " dimensions, 1 to %d are right", count,
+	        x->rank);
 	return (int)count;
 }
 
@@ -127,17 +124,15 @@ void infer_scatter_nd(struct node *node)
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	infer_number_type(node, 0);
 	reduction_of(node);
-	if (!x->rank || !at->rank)
-		node_invalid(
-		        node, "data has %d dimensions, the indices have %d, at least 1 are right", x->rank, at->rank);
+	INVALID_IF(!x->rank || !at->rank, "data has %d dimensions, the indices have %d, at least 1 are right", x->rank,
+	        at->rank);
 	if (x->rank > 0 && at->rank > 0 && dim_is_known(at->dims[at->rank - 1])) {
 		int count = count_of(node);
 		FOR (d, at->rank - 1)
 			dims[n++] = at->dims[d];
 		for (int d = count; d < x->rank; d++)
 			dims[n++] = x->dims[d];
-		if (n > MAX_RANK)
-			node_unsupported(node, "updates of %d dimensions, %d at most are supported", n, MAX_RANK);
+		UNSUPPORTED_IF(n > MAX_RANK, "updates of %d dimensions, %d at most are supported", n, MAX_RANK);
 		same_dims(node, 2, n, dims);
 		FOR (i, count)
 			infer_constant_indices(node, i, count, x->dims[i].extent);
@@ -152,7 +147,7 @@ void define_scatter_nd(struct definer *definer)
 	expr_ref to[MAX_RANK] = { NULL };
 	int64_t terms[MAX_RANK];
 	SHAPE(0, rank, extents, at);
-	int rows = indices->rank - 1, count = count_of(definer->node);
+	int rows = indices->rank - 1, count = count_of(NODE);
 	FOR (r, rows) {
 		terms[r] = indices->extents[r];
 		index_at[r] = update_at[r] = VAR(rank + r, terms[r]);
@@ -162,20 +157,18 @@ void define_scatter_nd(struct definer *definer)
 	FOR (d, count) {
 		definer_require_index(definer, d, d);
 		index_at[rows] = CONSTANT(d);
-		to[d] = place(definer, LOAD(indices, index_at), &definer->node->in[0]->dims[d]);
+		to[d] = place(definer, LOAD(indices, index_at), &NODE->in[0]->dims[d]);
 	}
 	FOR (r, rows)
-		to[0] = if_there(definer, &definer->node->in[1]->dims[r], index_at[r], to[0]);
-	definer_out_scatter(
-	        definer, 0, reduction_of(definer->node), to, rows, terms, LOAD(x, at), LOAD(updates, update_at));
+		to[0] = if_there(definer, &NODE->in[1]->dims[r], index_at[r], to[0]);
+	definer_out_scatter(definer, 0, reduction_of(NODE), to, rows, terms, LOAD(x, at), LOAD(updates, update_at));
 }
 
 /* ---- TensorScatter: the rows of a cache from write_indices[batch] on ---- */
 static int cache_axis(const struct node *node)
 {
 	int axis = attribute_axis(node, node->in[0]->rank);
-	if (!axis)
-		node_invalid(node, "axis is 0, the batch; another is right");
+	INVALID_IF(!axis, "axis is 0, the batch; another is right");
 	return axis;
 }
 
@@ -193,13 +186,12 @@ void infer_tensor_scatter(struct node *node)
 	is_circular(node);
 	if (x->rank >= 0) {
 		int axis = cache_axis(node);
-		memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
+		COPY(dims, x->dims, x->rank);
 		if (update->rank == x->rank) {
 			dims[axis] = update->dims[axis];
-			if (dim_is_known(x->dims[axis]) && dim_is_known(dims[axis])
-			        && dims[axis].extent > x->dims[axis].extent)
-				node_invalid(node, "%" PRId64 " rows for a cache of %" PRId64, dims[axis].extent,
-				        x->dims[axis].extent);
+			INVALID_IF(dim_is_known(x->dims[axis]) && dim_is_known(dims[axis])
+			                && dims[axis].extent > x->dims[axis].extent,
+			        "%" PRId64 " rows for a cache of %" PRId64, dims[axis].extent, x->dims[axis].extent);
 		}
 		same_dims(node, 1, x->rank, dims);
 		if (from)
@@ -212,7 +204,7 @@ void infer_tensor_scatter(struct node *node)
  * from the first. */
 static void require_rows(struct definer *definer, const struct dim *have, const struct dim *rows)
 {
-	struct definition *from = is_circular(definer->node) ? NULL : IN(2);
+	struct definition *from = is_circular(NODE) ? NULL : IN(2);
 	index_ref row = VAR(0, from ? from->extents[0] : 1);
 	expr_ref at = from ? LOAD(from, &row) : I(0);
 	expr_ref ends = integer_kept(definer, "ends", I_ADD(I_SUB(DIM(have), DIM(rows)), I(1)));
@@ -224,13 +216,13 @@ static void require_rows(struct definer *definer, const struct dim *have, const 
 /* Rows of input 1, as many as are there, go to these places along the axis. */
 static void write_rows(struct definer *definer, expr_ref *to, int axis, expr_ref start, expr_ref row)
 {
-	const struct dim *rows = &definer->node->in[1]->dims[axis];
+	const struct dim *rows = &NODE->in[1]->dims[axis];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
 	index_ref term = VAR(rank, rows->extent);
 	to[axis] = if_there(definer, rows, term, to[axis]);
-	struct definition *written = definer_scatter(definer, definer->node->out[0]->name, rank, extents, REDUCE_LAST,
-	        false, to, 1, &rows->extent, start, row);
+	struct definition *written = definer_scatter(
+	        definer, NODE->out[0]->name, rank, extents, REDUCE_LAST, false, to, 1, &rows->extent, start, row);
 	if (written->reduced)
 		written->count.reduced[0] = definer_count(definer, rows->count);
 	GIVE(0, written);
@@ -243,25 +235,25 @@ void define_tensor_scatter(struct definer *definer)
 	expr_ref to[MAX_RANK] = { NULL };
 	int64_t terms[1];
 	SHAPE(0, rank, extents, at);
-	int axis = cache_axis(definer->node);
-	memcpy(term, at, (size_t)rank * sizeof *at);
+	int axis = cache_axis(NODE);
+	COPY(term, at, rank);
 	terms[0] = update->extents[axis];
 	term[axis] = VAR(rank, terms[0]);
 	to[axis] = POSITION(term[axis]);
 	if (from)
 		to[axis] = ADD(LOAD(from, at), to[axis]);
-	const struct dim *have = &definer->node->in[0]->dims[axis], *rows = &definer->node->in[1]->dims[axis];
+	const struct dim *have = &NODE->in[0]->dims[axis], *rows = &NODE->in[1]->dims[axis];
 	bool counted = have->count || rows->count;
 	if (counted)
 		require_rows(definer, have, rows);
-	if (from && !is_circular(definer->node) && !counted) { /* a circle has a place for every row */
+	if (from && !is_circular(NODE) && !counted) { /* a circle has a place for every row */
 		index_ref row = VAR(0, from->extents[0]);
 		definer_require_within(definer, EXIT_INVALID, 1, from->extents, LOAD(from, &row), 0,
 		        extents[axis] - terms[0],
 		        "a row at run time is not in [0, %" PRId64 "], from which %" PRId64 " rows fit",
 		        extents[axis] - terms[0], terms[0]);
 	}
-	if (from && is_circular(definer->node) && extents[axis])
+	if (from && is_circular(NODE) && extents[axis])
 		to[axis] = expr2(definer, SCALAR_mod, to[axis], DIM(have));
 	write_rows(definer, to, axis, LOAD(x, at), LOAD(update, term));
 }
@@ -269,13 +261,13 @@ void define_tensor_scatter(struct definer *definer)
 /* ---- Concat(past, new rows), of a past that lies in a buffer with room for them: they are written behind it ---- */
 void define_appended(struct definer *definer, int axis)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	struct definition *cache = definer_cache(definer, node->in[0]), *rows = definer_in_stored(definer, 1);
 	index_ref at[MAX_RANK], term[MAX_RANK];
 	expr_ref to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], terms[1] = { rows->extents[axis] };
 	int rank = definer_shape(definer, 0, extents, at);
-	memcpy(term, at, (size_t)rank * sizeof *at);
+	COPY(term, at, rank);
 	term[axis] = VAR(rank, terms[0]);
 	to[axis] = ADD(DIM(&node->in[0]->dims[axis]), POSITION(term[axis]));
 	write_rows(definer, to, axis, LOAD(cache, at), LOAD(rows, term));
@@ -291,11 +283,11 @@ static bool unpooled(const struct node *node, struct dim *dims)
 	                       *strides = node_attribute(node, "strides"), *pads = node_attribute(node, "pads");
 	bool known = true;
 	count = kernel ? (int64_t)kernel->count : 0;
-	if (count != axes || (strides && (int64_t)strides->count != axes) || (pads && (int64_t)pads->count != 2 * axes))
-		node_invalid(node,
-		        "kernel_shape has %" PRId64 " numbers, one for each of %" PRId64
-		        " axes is right, as of strides and twice of pads",
-		        count, axes);
+	INVALID_IF(count != axes || (strides && (int64_t)strides->count != axes)
+	                || (pads && (int64_t)pads->count != 2 * axes),
+	        "kernel_shape has %" PRId64 " numbers, one for each of %" PRId64
+	        " axes is right, as of strides and twice of pads",
+	        count, axes);
 	FOR (d, x->rank) {
 		dims[d] = x->dims[d];
 		known &= dim_is_known(dims[d]);
@@ -303,12 +295,13 @@ static bool unpooled(const struct node *node, struct dim *dims)
 			continue;
 		int64_t stride = strides ? strides->ints[d - 2] : 1, size = kernel->ints[d - 2],
 		        pad = pads ? pads->ints[d - 2] + pads->ints[d - 2 + axes] : 0;
-		if (stride < 1 || size < 1 || stride > INT32_MAX || size > INT32_MAX || pad < 0 || pad > INT32_MAX)
-			node_invalid(node, "kernel %" PRId64 ", stride %" PRId64 ", pads %" PRId64 " of axis %d", size,
-			        stride, pad, d - 2);
+		INVALID_IF(
+		        stride < 1 || size < 1 || stride > INT32_MAX || size > INT32_MAX || pad < 0 || pad > INT32_MAX,
+		        "kernel %" PRId64 ", stride %" PRId64 ", pads %" PRId64 " of axis %d", size, stride, pad,
+		        d - 2);
 		int64_t extent = (dims[d].extent - 1) * stride + size - pad;
-		if (dims[d].extent > INT32_MAX || extent < 0)
-			node_invalid(node, "axis %d would have %" PRId64 " elements", d - 2, extent);
+		INVALID_IF(dims[d].extent > INT32_MAX || extent < 0, "axis %d would have %" PRId64 " elements", d - 2,
+		        extent);
 		dims[d] = dim_of(extent);
 	}
 	return known;
@@ -322,22 +315,20 @@ void infer_max_unpool(struct node *node)
 	const struct tensor *x = node->in[0], *shape = node_in(node, 2);
 	if (!infer_ranks(node, 1, x->type))
 		return;
-	if (x->rank < 3)
-		node_invalid(node, "data has %d dimensions, at least 3 are right", x->rank);
+	INVALID_IF(x->rank < 3, "data has %d dimensions, at least 3 are right", x->rank);
 	same_dims(node, 1, x->rank, x->dims);
 	unpooled(node, dims);
 	const int64_t *extents = node_in_ints(node, 2, &count);
 	if (shape && !extents)
 		for (int d = 2; d < x->rank; d++)
 			dims[d] = dim_unknown;
-	if (extents && count != x->rank)
-		node_invalid(node, "output_shape has %" PRId64 " numbers, %d are right", count, x->rank);
+	INVALID_IF(extents && count != x->rank, "output_shape has %" PRId64 " numbers, %d are right", count, x->rank);
 	for (int d = 0; extents && d < x->rank; d++) {
-		if (extents[d] < 0
-		        || (dim_is_known(dims[d])
-		                && (d < 2 ? extents[d] != dims[d].extent : extents[d] < dims[d].extent)))
-			node_invalid(node, "output_shape has %" PRId64 " at %d, %s%" PRId64 " is right", extents[d], d,
-			        d < 2 ? "" : "at least ", dims[d].extent);
+		INVALID_IF(extents[d] < 0
+		                || (dim_is_known(dims[d])
+		                        && (d < 2 ? extents[d] != dims[d].extent : extents[d] < dims[d].extent)),
+		        "output_shape has %" PRId64 " at %d, %s%" PRId64 " is right", extents[d], d,
+		        d < 2 ? "" : "at least ", dims[d].extent);
 		dims[d] = dim_of(extents[d]);
 	}
 	infer_output(node, 0, x->type, x->rank, dims);
@@ -351,7 +342,7 @@ void define_max_unpool(struct definer *definer)
 	expr_ref to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], from[MAX_RANK], total = 1;
 	int rank = definer_shape(definer, 0, extents, NULL);
-	unpooled(definer->node, dims);
+	unpooled(NODE, dims);
 	expr_ref right = I(1);
 	FOR (d, definer_elements(definer, 2)) /* where it comes at run time: as declared */
 		right = I_AND(right, I_IS(ELEMENT(2, d), extents[d]));

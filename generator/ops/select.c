@@ -14,7 +14,7 @@ static void join_dims(struct node *node, struct dim *dims)
 	              **out = arena_new_array(graph->build->arena, struct tensor *, 1 + MAX_RANK);
 	int ins = 3, outs = 1;
 	memcpy(in, node->in, 3 * sizeof *in);
-	memcpy(out, node->out, (size_t)node->outs * sizeof *out);
+	COPY(out, node->out, node->outs);
 	FOR (d, yes->rank) {
 		dims[d] = yes->dims[d];
 		if (!is_joined(yes->dims[d], no->dims[d]))
@@ -30,8 +30,7 @@ static void join_dims(struct node *node, struct dim *dims)
 			NULL, out[outs] };
 		outs++;
 	}
-	if (node->outs > outs)
-		node_invalid(node, " has %d outputs, %d %s right", node->outs, outs, outs == 1 ? "is" : "are");
+	INVALID_IF(node->outs > outs, " has %d outputs, %d %s right", node->outs, outs, outs == 1 ? "is" : "are");
 	node->in = in;
 	node->ins = ins;
 	node->out = out;
@@ -56,7 +55,7 @@ void infer_select(struct node *node)
 		        "supported",
 		        type_of_tensor(node->graph->build, yes), type_of_tensor(node->graph->build, no));
 	if (yes->rank < 0 || no->rank < 0) {
-		infer_output_unknown(node, 0, type);
+		infer_type(node, 0, type);
 		return;
 	}
 	if (tensor_is_known(yes) && tensor_is_known(no))
@@ -89,7 +88,7 @@ static expr_ref of_branch(struct definer *definer, int i, int rank, const int64_
 /* What is inlined of the one that is not chosen is not computed. */
 void define_select(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	SHAPE(0, rank, extents, at);
 	expr_ref condition = CAST(DTYPE_I64, BROADCAST(IN(0), 0, NULL));
 	struct range chosen = { VALUE(condition, 0, UINT8_MAX), 1,

@@ -37,9 +37,9 @@ void infer_list(struct node *node, int i, int form, enum dtype type, const struc
 
 static struct list *list_new(struct node *node, size_t count)
 {
-	struct list *list = arena_new(node->graph->build->arena, struct list);
+	struct list *list = arena_new(node_arena(node), struct list);
 	list->count = count;
-	list->at = arena_new_array(node->graph->build->arena, struct tensor *, count + 1);
+	list->at = arena_new_array(node_arena(node), struct tensor *, count + 1);
 	return list;
 }
 
@@ -112,8 +112,7 @@ void infer_sequence_construct(struct node *node)
 	struct list *list = list_new(node, (size_t)node->ins);
 	enum dtype type = DTYPE_NONE;
 	FOR (i, node->ins) {
-		if (!node->in[i])
-			node_invalid(node, " lacks input %d", i);
+		INVALID_IF(!node->in[i], " lacks input %d", i);
 		want_element(node, i, type);
 		type = type == DTYPE_NONE ? node->in[i]->type : type;
 		list->at[i] = node->in[i];
@@ -136,7 +135,7 @@ void infer_sequence_at(struct node *node)
 	infer_least(node, 2);
 	const struct list *list = sequence_in(node, 0);
 	if (!list) {
-		infer_output_unknown(node, 0, node->in[0]->type);
+		infer_type(node, 0, node->in[0]->type);
 		return;
 	}
 	want_elements(node, list->count);
@@ -194,7 +193,7 @@ static void infer_scalar_constant(struct node *node, enum dtype type, const void
 	if (!data || !node_has_out(node, 0))
 		return;
 	node->out[0]->bytes = dtype_bytes(type, 1);
-	node->out[0]->data = arena_copy(node->graph->build->arena, data, node->out[0]->bytes);
+	node->out[0]->data = arena_copy(node_arena(node), data, node->out[0]->bytes);
 }
 
 void infer_sequence_length(struct node *node)
@@ -255,5 +254,5 @@ void infer_optional_get(struct node *node)
 	else if (!in->form || in->list)
 		node_hands_on(node, in->form ? in->list->at[0] : in);
 	else
-		infer_output_unknown(node, 0, in->type);
+		infer_type(node, 0, in->type);
 }

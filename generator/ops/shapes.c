@@ -34,7 +34,7 @@ void define_identity(struct definer *definer) { GIVE(0, IN(0)); }
 /* -1 beside numbers that may not divide what is there. */
 static void require_division(struct definer *definer)
 {
-	const struct tensor *tensors[2] = { definer->node->in[0], definer->node->out[0] };
+	const struct tensor *tensors[2] = { NODE->in[0], NODE->out[0] };
 	expr_ref elements[2] = { I(1), I(1) };
 	bool divides = true;
 	FOR (i, 2)
@@ -61,7 +61,7 @@ static void unflatten(
 /* Of dims that are counted: offsets are those of what is there. */
 static void actual_offsets(struct definer *definer, const index_ref *at, index_ref *x_at)
 {
-	const struct tensor *tensors[2] = { definer->node->in[0], definer->node->out[0] };
+	const struct tensor *tensors[2] = { NODE->in[0], NODE->out[0] };
 	expr_ref actual[2][MAX_RANK];
 	int64_t extents[MAX_RANK];
 	FOR (i, 2)
@@ -79,8 +79,8 @@ static void define_same_offsets(struct definer *definer)
 	struct definition *x = IN(0);
 	index_ref x_at[MAX_RANK];
 	SHAPE(0, rank, extents, at);
-	const struct tensor *const dense[2] = { definer->node->in[0], definer->node->out[0] };
-	bool same = rank == x->rank && !node_in_is_late(definer->node, 1);
+	const struct tensor *const dense[2] = { NODE->in[0], NODE->out[0] };
+	bool same = rank == x->rank && !node_in_is_late(NODE, 1);
 	for (int d = 0; same && d < rank; d++)
 		same = extents[d] == x->extents[d] && dense[0]->dims[d].count == dense[1]->dims[d].count;
 	if (same) {
@@ -89,7 +89,7 @@ static void define_same_offsets(struct definer *definer)
 	}
 	if (definer_is_empty(definer, x))
 		return;
-	if (reshape_stays(definer->node->in[0], definer->node->out[0]))
+	if (reshape_stays(NODE->in[0], NODE->out[0]))
 		UNFLATTEN(FLATTEN(rank, at, extents), x->rank, x->extents, x_at);
 	else
 		actual_offsets(definer, at, x_at);
@@ -102,34 +102,32 @@ static void resolve(const struct node *node, const int64_t *shape, int rank, boo
 	const struct tensor *x = node->in[0];
 	int left = -1;
 	FOR (d, rank) {
-		if (shape[d] < -1)
-			node_invalid(node, "%" PRId64 " in dimension %d", shape[d], d);
-		if (shape[d] == -1 && left >= 0)
-			node_invalid(node, "-1 in dimensions %d and %d, one is right", left, d);
+		INVALID_IF(shape[d] < -1, "%" PRId64 " in dimension %d", shape[d], d);
+		INVALID_IF(shape[d] == -1 && left >= 0, "-1 in dimensions %d and %d, one is right", left, d);
 		if (shape[d] == -1)
 			left = d;
-		if (shape[d] == 0 && !zero_is_zero && x->rank >= 0 && d >= x->rank)
-			node_invalid(node, "0 in dimension %d keeps one that the data lacks", d);
+		INVALID_IF(shape[d] == 0 && !zero_is_zero && x->rank >= 0 && d >= x->rank,
+		        "0 in dimension %d keeps one that the data lacks", d);
 		dims[d] = shape[d] == 0 && !zero_is_zero ? x->rank < 0 ? dim_unknown : x->dims[d] : dim_of(shape[d]);
 	}
-	int64_t have = tensor_elements(node->graph->build, x), want = 1;
+	int64_t have = node_elements(node, x), want = 1;
 	FOR (d, rank) {
 		if (d == left)
 			continue;
 		if (!dim_is_known(dims[d]))
 			have = -1;
-		else if (__builtin_mul_overflow(want, dims[d].extent, &want))
-			node_invalid(node, "the product of the shape overflows");
+		else
+			INVALID_IF(__builtin_mul_overflow(want, dims[d].extent, &want),
+			        "the product of the shape overflows");
 	}
 	if (left >= 0)
 		dims[left] = dim_unknown;
 	if (have < 0)
 		return;
 	if (left >= 0) {
-		if (zero_is_zero && want == 0)
-			node_invalid(node, "-1 beside a 0 has no value");
-		if (want == 0 ? have != 0 : have % want != 0 && !tensor_counted(x))
-			node_invalid(node, "%" PRId64 " elements do not divide into rows of %" PRId64, have, want);
+		INVALID_IF(zero_is_zero && want == 0, "-1 beside a 0 has no value");
+		INVALID_IF(want == 0 ? have != 0 : have % want != 0 && !tensor_counted(x),
+		        "%" PRId64 " elements do not divide into rows of %" PRId64, have, want);
 		dims[left] = dim_of(want == 0 ? 0 : have / want);
 	} else if (have != want && !tensor_counted(x)) {
 		node_invalid(node, "%" PRId64 " elements into a shape of %" PRId64, have, want);
@@ -154,7 +152,7 @@ static void resolve_late(
         struct definer *definer, int input, int rank, int x_rank, const expr_ref *x, expr_ref *numbers, expr_ref *right)
 {
 	expr_ref none = I(0), all = I(1), others = all, open = none, made = all;
-	bool zero_is_zero = attribute_int(definer->node, "allowzero") != 0;
+	bool zero_is_zero = attribute_int(NODE, "allowzero") != 0;
 	FOR (d, x_rank)
 		all = I_MUL(all, x[d]);
 	FOR (d, rank) {
@@ -178,15 +176,15 @@ void infer_size_reshape(struct node *node) { infer_as_size(node, 1, 1 + MAX_RANK
 void define_size_reshape(struct definer *definer)
 {
 	expr_ref x[MAX_RANK], numbers[MAX_RANK], right;
-	int rank = (int)definer_elements(definer, 0), x_rank = definer->node->ins - 1;
+	int rank = (int)definer_elements(definer, 0), x_rank = NODE->ins - 1;
 	if (rank > MAX_RANK)
-		node_limit(definer->node, " to %d dimensions", rank);
+		node_limit(NODE, " to %d dimensions", rank);
 	FOR (k, x_rank)
 		x[k] = ELEMENT(1 + k, 0);
 	resolve_late(definer, 0, rank, x_rank, x, numbers, &right);
-	int64_t at = attribute_int(definer->node, "at");
+	int64_t at = attribute_int(NODE, "at");
 	if (at < 0 || at >= rank)
-		node_invalid(definer->node, "dimension %" PRId64 " of %d", at, rank);
+		node_invalid(NODE, "dimension %" PRId64 " of %d", at, rank);
 	OUT(0, numbers[at]);
 }
 
@@ -194,7 +192,7 @@ void define_size_reshape(struct definer *definer)
 static const int64_t *bounds_of_shape(const struct node *node, int64_t *count)
 {
 	struct tensor *const *sizes = node->in[0]->rank < 0 ? NULL : node_in_sizes(node, 1, count);
-	int64_t *bounds = sizes ? arena_new_array(node->graph->build->arena, int64_t, (size_t)*count + 1) : NULL;
+	int64_t *bounds = sizes ? arena_new_array(node_arena(node), int64_t, (size_t)*count + 1) : NULL;
 	for (int64_t d = 0; sizes && d < *count; d++) {
 		bounds[d] = size_span(sizes[d]).most;
 		if (!sizes[d]->data && bounds[d] < 1)
@@ -213,8 +211,7 @@ void infer_reshape(struct node *node)
 		size_t given;
 		shape = node_ints(node, "shape", &given);
 		count = (int64_t)given;
-		if (!node_attribute(node, "shape"))
-			node_invalid(node, " lacks the attribute \"shape\"");
+		INVALID_IF(!node_attribute(node, "shape"), " lacks the attribute \"shape\"");
 	} else {
 		shape = node_in_ints(node, 1, &count);
 		if (!shape)
@@ -228,13 +225,12 @@ void infer_reshape(struct node *node)
 					infer_asked_dims(node, (int)tensor->dims[0].extent, dims, size_of_reshaped);
 				infer_output(node, 0, node->in[0]->type, (int)tensor->dims[0].extent, dims);
 			} else {
-				infer_output_unknown(node, 0, node->in[0]->type);
+				infer_type(node, 0, node->in[0]->type);
 			}
 			return;
 		}
 	}
-	if (count > MAX_RANK)
-		node_limit(node, " to %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
+	LIMIT_IF(count > MAX_RANK, " to %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
 	resolve(node, shape, (int)count, attribute_int(node, "allowzero") != 0, dims);
 	infer_output(node, 0, node->in[0]->type, (int)count, dims);
 }
@@ -242,10 +238,10 @@ void infer_reshape(struct node *node)
 /* The same where dims are counted: the shape makes what they say. */
 static void require_sizes(struct definer *definer)
 {
-	const struct tensor *tensor = definer->node->in[0], *y = definer->node->out[0];
+	const struct tensor *tensor = NODE->in[0], *y = NODE->out[0];
 	expr_ref x[MAX_RANK], numbers[MAX_RANK], right;
 	if (definer_elements(definer, 1) != y->rank)
-		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
+		node_invalid(NODE, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 1), y->rank);
 	FOR (d, tensor->rank)
 		x[d] = DIM(&tensor->dims[d]);
@@ -261,11 +257,11 @@ static void require_shape(struct definer *definer)
 {
 	const struct definition *x = IN(0);
 	expr_ref all = I(1), left = I(0);
-	bool zero_is_zero = attribute_int(definer->node, "allowzero") != 0;
+	bool zero_is_zero = attribute_int(NODE, "allowzero") != 0;
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
 	if (definer_elements(definer, 1) != rank)
-		node_invalid(definer->node, "the shape has %" PRId64 " numbers, the declared one has %d",
+		node_invalid(NODE, "the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 1), rank);
 	FOR (d, rank) {
 		expr_ref number = ELEMENT(1, d), is = I(0);
@@ -287,13 +283,13 @@ static void require_shape(struct definer *definer)
 
 void define_reshape(struct definer *definer)
 {
-	const struct tensor *y = definer->node->out[0];
+	const struct tensor *y = NODE->out[0];
 	if (tensor_is_known(y) && !tensor_counted(y)
-	        && tensor_elements(definer->build, y) != tensor_elements(definer->build, definer->node->in[0]))
-		node_invalid(definer->node, "%" PRId64 " elements into a declared shape of %" PRId64,
-		        tensor_elements(definer->build, definer->node->in[0]), tensor_elements(definer->build, y));
-	bool late = definer->node->since >= 5 && node_in_is_late(definer->node, 1),
-	     counted = tensor_counted(y) || tensor_counted(definer->node->in[0]);
+	        && tensor_elements(definer->build, y) != tensor_elements(definer->build, NODE->in[0]))
+		node_invalid(NODE, "%" PRId64 " elements into a declared shape of %" PRId64,
+		        tensor_elements(definer->build, NODE->in[0]), tensor_elements(definer->build, y));
+	bool late = NODE->since >= 5 && node_in_is_late(NODE, 1),
+	     counted = tensor_counted(y) || tensor_counted(NODE->in[0]);
 	if (late && counted)
 		require_sizes(definer);
 	else if (late)
@@ -352,8 +348,7 @@ static void mark_axes(const struct node *node, const int64_t *axes, int64_t coun
 	memset(marked, 0, MAX_RANK * sizeof *marked);
 	FOR (i, count) {
 		int64_t axis = node_axis(node, axes[i], rank);
-		if (marked[axis])
-			node_invalid(node, "axis %" PRId64 " twice", axis);
+		INVALID_IF(marked[axis], "axis %" PRId64 " twice", axis);
 		marked[axis] = true;
 	}
 }
@@ -364,15 +359,13 @@ static void infer_axes(struct node *node, int sign)
 	const struct tensor *x = node->in[0], *axes = node->since < 13 ? NULL : node_in(node, 1);
 	struct dim dims[MAX_RANK];
 	bool known = axes && axes->rank >= 0 && (axes->rank == 0 || (axes->rank == 1 && dim_is_known(axes->dims[0])));
-	if (axes && axes->rank > 1)
-		node_invalid(node, "input 1 has %d dimensions, 1 is right", axes->rank);
+	INVALID_IF(axes && axes->rank > 1, "input 1 has %d dimensions, 1 is right", axes->rank);
 	int64_t count = known ? axes->rank ? axes->dims[0].extent : 1 : 0;
 	if (x->rank < 0 || !known || x->rank + sign * count > MAX_RANK) {
-		infer_output_unknown(node, 0, x->type);
+		infer_type(node, 0, x->type);
 		return;
 	}
-	if (x->rank + sign * count < 0)
-		node_invalid(node, "%" PRId64 " axes of %d dimensions", count, x->rank);
+	INVALID_IF(x->rank + sign * count < 0, "%" PRId64 " axes of %d dimensions", count, x->rank);
 	FOR (d, MAX_RANK)
 		dims[d] = dim_unknown;
 	infer_output(node, 0, x->type, x->rank + sign * (int)count, dims);
@@ -383,12 +376,12 @@ static void infer_axes(struct node *node, int sign)
 static void require_axes(
         struct definer *definer, int rank, const int64_t *with, int rank_without, const int64_t *without)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	expr_ref all = I(1);
 	int64_t count = definer_elements(definer, 1);
 	int other = 0;
-	if (count != rank - rank_without)
-		node_invalid(node, "%" PRId64 " axes between %d and %d dimensions", count, rank, rank_without);
+	INVALID_IF(count != rank - rank_without, "%" PRId64 " axes between %d and %d dimensions", count, rank,
+	        rank_without);
 	for (int d = 0; d <= rank; d++) {
 		expr_ref named = I(0);
 		int ones = 0;
@@ -398,12 +391,12 @@ static void require_axes(
 					named = I_ADD(named, I_IS(ELEMENT(1, i), d - from * rank));
 		for (; other < rank_without && without[other] == 1; other++)
 			ones--;
-		if (ones < 0
-		        || (d < rank ? other == rank_without || with[d] != without[other++] : other < rank_without))
-			node_invalid(node, "no axes lead from %s to %s, which is declared",
-			        definer_shape_text(definer, IN(0)->rank, IN(0)->extents),
-			        definer_shape_text(
-			                definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
+		INVALID_IF(ones < 0
+		                || (d < rank ? other == rank_without || with[d] != without[other++]
+		                             : other < rank_without),
+		        "no axes lead from %s to %s, which is declared",
+		        definer_shape_text(definer, IN(0)->rank, IN(0)->extents),
+		        definer_shape_text(definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
 		all = I_AND(all, I_IS(named, ones));
 	}
 	REQUIRE(all, "the axes at run time do not make %s of the data, the declared shape",
@@ -431,10 +424,10 @@ void infer_squeeze(struct node *node)
 	bool all = count == 0 && (node->since < 13 ? !node_attribute(node, "axes") : !node_in(node, 1));
 	mark_axes(node, axes, count, x->rank, marked);
 	FOR (d, x->rank) {
-		if (marked[d] && dim_is_known(x->dims[d]) && x->dims[d].extent != 1)
-			node_invalid(node, "dimension %d has %" PRId64 ", 1 is right", d, x->dims[d].extent);
+		INVALID_IF(marked[d] && dim_is_known(x->dims[d]) && x->dims[d].extent != 1,
+		        "dimension %d has %" PRId64 ", 1 is right", d, x->dims[d].extent);
 		if (all && !dim_is_known(x->dims[d])) {
-			infer_output_unknown(node, 0, x->type);
+			infer_type(node, 0, x->type);
 			return;
 		}
 		if (!(marked[d] || (all && x->dims[d].extent == 1)))
@@ -448,7 +441,7 @@ void define_squeeze(struct definer *definer)
 	const struct definition *x = IN(0);
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
-	if (axes_come_late(definer->node))
+	if (axes_come_late(NODE))
 		require_axes(definer, x->rank, x->extents, rank, extents);
 	define_same_offsets(definer);
 }
@@ -460,15 +453,14 @@ void infer_unsqueeze(struct node *node)
 	const int64_t *axes;
 	infer_least(node, node->since < 13 ? 1 : 2);
 	const struct tensor *x = node->in[0];
-	if (node->since < 13 && !node_attribute(node, "axes"))
-		node_invalid(node, " lacks the attribute \"axes\"");
+	INVALID_IF(node->since < 13 && !node_attribute(node, "axes"), " lacks the attribute \"axes\"");
 	int64_t count = axes_of(node, &axes);
 	if (x->rank < 0 || count < 0) {
 		infer_axes(node, 1);
 		return;
 	}
-	if (x->rank + count > MAX_RANK)
-		node_limit(node, " to %" PRId64 " dimensions, at most %d are supported", x->rank + count, MAX_RANK);
+	LIMIT_IF(x->rank + count > MAX_RANK, " to %" PRId64 " dimensions, at most %d are supported", x->rank + count,
+	        MAX_RANK);
 	int rank = x->rank + (int)count;
 	mark_axes(node, axes, count, rank, marked);
 	for (int d = 0, from = 0; d < rank; d++)
@@ -481,7 +473,7 @@ void define_unsqueeze(struct definer *definer)
 	const struct definition *x = IN(0);
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
-	if (axes_come_late(definer->node))
+	if (axes_come_late(NODE))
 		require_axes(definer, rank, extents, x->rank, x->extents);
 	define_same_offsets(definer);
 }
@@ -492,12 +484,10 @@ static void permutation(const struct node *node, int rank, int *perm)
 	size_t given;
 	const int64_t *ints = node_ints(node, "perm", &given);
 	bool seen[MAX_RANK] = { false };
-	if (ints && given != (size_t)rank)
-		node_invalid(node, "perm has %zu numbers, data has %d dimensions", given, rank);
+	INVALID_IF(ints && given != (size_t)rank, "perm has %zu numbers, data has %d dimensions", given, rank);
 	FOR (d, rank) {
 		int64_t from = ints ? ints[d] : rank - 1 - d;
-		if (from < 0 || from >= rank || seen[from])
-			node_invalid(node, "perm is no permutation of 0 … %d", rank - 1);
+		INVALID_IF(from < 0 || from >= rank || seen[from], "perm is no permutation of 0 … %d", rank - 1);
 		seen[from] = true;
 		perm[d] = (int)from;
 	}
@@ -522,7 +512,7 @@ void define_transpose(struct definer *definer)
 	index_ref x_at[MAX_RANK];
 	SHAPE(0, rank, extents, at);
 	int perm[MAX_RANK];
-	permutation(definer->node, rank, perm);
+	permutation(NODE, rank, perm);
 	FOR (d, rank)
 		x_at[perm[d]] = at[d];
 	OUT(0, LOAD(IN(0), x_at));
@@ -556,15 +546,13 @@ void infer_expand(struct node *node)
 		return;
 	}
 	if ((!ints && !sizes) || node->in[0]->rank < 0) {
-		infer_output_unknown(node, 0, node->in[0]->type);
+		infer_type(node, 0, node->in[0]->type);
 		return;
 	}
-	if (count > MAX_RANK)
-		node_limit(node, " to %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
+	LIMIT_IF(count > MAX_RANK, " to %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
 	shape.rank = (int)count;
 	FOR (d, shape.rank) {
-		if (ints && ints[d] < 0)
-			node_invalid(node, "%" PRId64 " in dimension %d", ints[d], d);
+		INVALID_IF(ints && ints[d] < 0, "%" PRId64 " in dimension %d", ints[d], d);
 		shape.dims[d] = ints ? dim_of(ints[d]) : size_dim(sizes[d]);
 	}
 	int rank = infer_broadcast(node, 2, (struct tensor *const[2]){ node->in[0], &shape }, dims);
@@ -579,18 +567,17 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 	int64_t count = definer_elements(definer, 1);
 	FOR (d, rank) {
 		int64_t have = d < rank - x->rank ? 1 : x->extents[d - rank + x->rank], i = d - rank + count;
-		const struct dim *dim = &definer->node->out[0]->dims[d];
+		const struct dim *dim = &NODE->out[0]->dims[d];
 		if (have != 1 ? have != extents[d] : i < 0 && extents[d] != 1)
-			node_invalid(definer->node, "dimension %d is declared %" PRId64 ", data has %" PRId64, d,
-			        extents[d], have);
+			node_invalid(
+			        NODE, "dimension %d is declared %" PRId64 ", data has %" PRId64, d, extents[d], have);
 		if (i < 0)
 			continue;
 		expr_ref number = ELEMENT(1, i), is = I_EQUAL(number, DIM(dim));
 		all = I_AND(all, have == extents[d] ? I_OR(is, I_IS(number, 1)) : is);
 	}
 	if (count > rank || rank < x->rank)
-		node_invalid(
-		        definer->node, "the declared shape has %d dimensions, that at run time %" PRId64, rank, count);
+		node_invalid(NODE, "the declared shape has %d dimensions, that at run time %" PRId64, rank, count);
 	REQUIRE(all, "the shape at run time does not expand the data to %s, the declared one",
 	        definer_shape_text(definer, rank, extents));
 }
@@ -598,7 +585,7 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 void define_expand(struct definer *definer)
 {
 	SHAPE(0, rank, extents, at);
-	if (node_in_is_late(definer->node, 1))
+	if (node_in_is_late(NODE, 1))
 		require_expansion(definer, rank, extents);
 	definer_require_dims(definer);
 	OUT(0, BROADCAST(IN(0), rank, at));

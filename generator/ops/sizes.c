@@ -40,7 +40,7 @@ struct node *size_node(const struct node *node, const char *type, const char *na
 	struct node *made = graph_node_new(graph, type_of(node, "ingot"), type_of(node, type), node->name, ins, 1);
 	made->since = 1;
 	made->where = node->where;
-	memcpy(made->in, in, sizeof *in * (size_t)ins);
+	COPY(made->in, in, ins);
 	made->out[0] = graph_tensor_fresh(graph, name);
 	made->out[0]->producer = made;
 	made->attributes = arena_new_array(graph->build->arena, struct attribute, ATTRIBUTES_MOST);
@@ -99,7 +99,7 @@ static void insert(struct arena *arena, struct parts *parts, const char *type, s
 /* A sum's node has another sum, or an atom, and an atom or a number. */
 static void take(const struct node *node, struct parts *parts, const char *type, struct tensor *size)
 {
-	struct arena *arena = node->graph->build->arena;
+	struct arena *arena = node_arena(node);
 	for (; is_made_by(size, type) && parts->at.count < PARTS_MOST; size = size->producer->in[0])
 		insert(arena, parts, type, size->producer->in[1]);
 	insert(arena, parts, type, size);
@@ -173,7 +173,7 @@ static struct tensor *negated(const struct node *node, struct tensor *a)
 	take(node, &of, SUM, a);
 	less.number = -of.number;
 	FOR_ALL (i, of.at)
-		insert(node->graph->build->arena, &less, SUM, size_product(node, of.at.at[i], size_number(node, -1)));
+		insert(node_arena(node), &less, SUM, size_product(node, of.at.at[i], size_number(node, -1)));
 	return joined(node, SUM, &less);
 }
 
@@ -338,9 +338,9 @@ void infer_size_element(struct node *node) { infer_as_size(node, 1, 1); }
 
 void define_size_element(struct definer *definer)
 {
-	int64_t at = attribute_int(definer->node, "at");
+	int64_t at = attribute_int(NODE, "at");
 	if (at < 0 || at >= definer_elements(definer, 0))
-		node_invalid(definer->node, "element %" PRId64 " of %" PRId64, at, definer_elements(definer, 0));
+		node_invalid(NODE, "element %" PRId64 " of %" PRId64, at, definer_elements(definer, 0));
 	OUT(0, ELEMENT(0, at));
 }
 
@@ -349,5 +349,5 @@ void infer_sizes(struct node *node) { infer_as_size(node, 2, 2); }
 
 void define_sizes(struct definer *definer)
 {
-	OUT(0, integer_of(definer, (enum scalar)op_of(definer->node)->scalar, ELEMENT(0, 0), ELEMENT(1, 0)));
+	OUT(0, integer_of(definer, (enum scalar)op_of(NODE)->scalar, ELEMENT(0, 0), ELEMENT(1, 0)));
 }

@@ -12,8 +12,7 @@ struct cut {
 static struct cut cut_of(const struct node *node, int64_t start, int64_t end, int64_t step, int64_t extent)
 {
 	struct cut cut = { .step = step };
-	if (step == 0)
-		node_invalid(node, "a step of 0");
+	INVALID_IF(step == 0, "a step of 0");
 	int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
 	start += start < 0 ? extent : 0;
 	end += end < 0 ? extent : 0;
@@ -48,14 +47,13 @@ static bool cuts_of(const struct node *node, struct cut *cuts, bool *touched)
 		}
 	}
 	int64_t count = counts[0];
-	if (counts[1] != count || (numbers[2] && counts[2] != count) || (numbers[3] && counts[3] != count))
-		node_invalid(node, "%" PRId64 " starts, %" PRId64 " ends, %" PRId64 " axes, %" PRId64 " steps", count,
-		        counts[1], counts[2], counts[3]);
+	INVALID_IF(counts[1] != count || (numbers[2] && counts[2] != count) || (numbers[3] && counts[3] != count),
+	        "%" PRId64 " starts, %" PRId64 " ends, %" PRId64 " axes, %" PRId64 " steps", count, counts[1],
+	        counts[2], counts[3]);
 	memset(touched, 0, MAX_RANK * sizeof *touched);
 	FOR (i, count) {
 		int64_t axis = node_axis(node, numbers[2] ? numbers[2][i] : i, x->rank);
-		if (touched[axis])
-			node_invalid(node, "axis %" PRId64 " twice", axis);
+		INVALID_IF(touched[axis], "axis %" PRId64 " twice", axis);
 		touched[axis] = true;
 		int64_t step = numbers[3] ? numbers[3][i] : 1, extent = x->dims[axis].extent;
 		if (x->dims[axis].count && node->since >= 10)
@@ -172,8 +170,8 @@ void infer_slice(struct node *node)
 	struct dim dims[MAX_RANK];
 	infer_least(node, node->since < 10 ? 1 : 3);
 	const struct tensor *x = node->in[0];
-	if (node->since < 10 && (!node_attribute(node, "starts") || !node_attribute(node, "ends")))
-		node_invalid(node, " lacks the attributes \"starts\" and \"ends\"");
+	INVALID_IF(node->since < 10 && (!node_attribute(node, "starts") || !node_attribute(node, "ends")),
+	        " lacks the attributes \"starts\" and \"ends\"");
 	if (!infer_ranks(node, 1, x->type))
 		return;
 	bool known = cuts_of(node, cuts, touched);
@@ -209,7 +207,7 @@ struct taking {
 };
 static struct taking taking_of(struct definer *definer, const struct axes *axes, int d, expr_ref have, int64_t n)
 {
-	expr_ref step = node_in(definer->node, 4) ? axes_say(definer, axes, d, 4, 0, 1) : I(1);
+	expr_ref step = node_in(NODE, 4) ? axes_say(definer, axes, d, 4, 0, 1) : I(1);
 	expr_ref forward = I_LESS(I(0), step);
 	expr_ref least = I_SUB(forward, I(1)), most = I_ADD(least, have);
 	expr_ref start = integer_kept(definer, FORMAT("start_%d", d),
@@ -240,30 +238,27 @@ static index_ref cut_at(struct definer *definer, const struct axes *axes, int d,
 		return INDEX(I_ADD(start, I_MUL(POSITION(at), step)), 0, n - 1);
 	by = count > 1 ? by : 1;
 	if (by == 0 || by > n || by < -n || (count - 1) * (by < 0 ? -by : by) > n - 1)
-		node_invalid(definer->node,
-		        "%" PRId64 " elements of dimension %d are declared, by %" PRId64 " of %" PRId64, count, d, by,
-		        n);
+		node_invalid(NODE, "%" PRId64 " elements of dimension %d are declared, by %" PRId64 " of %" PRId64,
+		        count, d, by, n);
 	int64_t reach = (count - 1) * by;
 	return SUM(INDEX(start, reach < 0 ? -reach : 0, n - 1 - (reach > 0 ? reach : 0)), SCALE(at, by));
 }
 
 static void slice_at_run_time(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	struct definition *x = IN(0);
 	SHAPE(0, rank, extents, at);
 	struct axes axes = { node_in(node, 3) ? 3 : -1, rank, definer_elements(definer, 1) };
 	for (int i = 2; i < 5; i++)
-		if (node_in(node, i) && definer_elements(definer, i) != axes.count)
-			node_invalid(node, "%" PRId64 " starts, but %" PRId64 " numbers in input %d", axes.count,
-			        definer_elements(definer, i), i);
-	if (axes.count > rank)
-		node_invalid(node, "%" PRId64 " starts of %d dimensions", axes.count, rank);
+		INVALID_IF(node_in(node, i) && definer_elements(definer, i) != axes.count,
+		        "%" PRId64 " starts, but %" PRId64 " numbers in input %d", axes.count,
+		        definer_elements(definer, i), i);
+	INVALID_IF(axes.count > rank, "%" PRId64 " starts of %d dimensions", axes.count, rank);
 	expr_ref right = axes_right(definer, &axes);
 	FOR (d, rank) {
-		if (extents[d] > x->extents[d])
-			node_invalid(node, "dimension %d is declared as %" PRId64 ", data has %" PRId64, d, extents[d],
-			        x->extents[d]);
+		INVALID_IF(extents[d] > x->extents[d], "dimension %d is declared as %" PRId64 ", data has %" PRId64, d,
+		        extents[d], x->extents[d]);
 		at[d] = cut_at(definer, &axes, d, &node->in[0]->dims[d], &node->out[0]->dims[d], at[d], &right);
 	}
 	definer_require_dims(definer);
@@ -275,7 +270,7 @@ void infer_size_slice(struct node *node) { infer_as_size(node, 3, 5); }
 
 void define_size_slice(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	const struct axes axes = { node_in(node, 3) ? 3 : -1, (int)attribute_int(node, "rank"),
 		definer_elements(definer, 1) };
 	OUT(0,
@@ -288,7 +283,7 @@ void define_slice(struct definer *definer)
 	struct cut cuts[MAX_RANK];
 	bool touched[MAX_RANK];
 	SHAPE(0, rank, extents, at);
-	if (!cuts_of(definer->node, cuts, touched)) {
+	if (!cuts_of(NODE, cuts, touched)) {
 		slice_at_run_time(definer);
 		return;
 	}

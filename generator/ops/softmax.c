@@ -25,7 +25,7 @@ void infer_softmax(struct node *node)
 static void ends_at_count(struct definer *definer, struct definition *row, int from, int to)
 {
 	if (to == from + 1 && row->reduced)
-		row->count.reduced[0] = definer_count(definer, definer->node->in[0]->dims[from].count);
+		row->count.reduced[0] = definer_count(definer, NODE->in[0]->dims[from].count);
 }
 
 static void define_either(struct definer *definer, bool logarithm, bool masked)
@@ -35,8 +35,8 @@ static void define_either(struct definer *definer, bool logarithm, bool masked)
 	int64_t row_extents[MAX_RANK], terms[MAX_RANK];
 	SHAPE(0, rank, extents, at);
 	int from = 0, to = x->rank;
-	if (rank > 1 || definer->node->since >= 13)
-		row_of(definer->node, &from, &to);
+	if (rank > 1 || NODE->since >= 13)
+		row_of(NODE, &from, &to);
 	FOR (d, rank) {
 		bool inside = from <= d && d < to;
 		row_extents[d] = inside ? 1 : extents[d];
@@ -68,7 +68,7 @@ static void define_either(struct definer *definer, bool logarithm, bool masked)
 	OUT(0, MUL(LOAD(power, at), BROADCAST(scale, rank, at)));
 }
 
-void define_softmax(struct definer *definer) { define_either(definer, false, *definer->node->domain); }
+void define_softmax(struct definer *definer) { define_either(definer, false, *NODE->domain); }
 
 void infer_log_softmax(struct node *node) { infer_softmax(node); }
 void define_log_softmax(struct definer *definer) { define_either(definer, true, false); }

@@ -33,7 +33,7 @@ bool op_takes_strings(const struct op *op) { return row_of(op) != NULL; }
 
 const char *const *strings_copied(const struct node *node, const struct bytes *at, size_t count)
 {
-	struct arena *arena = node->graph->build->arena;
+	struct arena *arena = node_arena(node);
 	const char **strings = arena_new_array(arena, const char *, count + 1);
 	FOR (i, count) {
 		if (at[i].count && memchr(at[i].at, 0, at[i].count))
@@ -76,7 +76,7 @@ static void make_text(struct node *node, int i, struct tensor *bytes)
 {
 	struct tensor *out = node->out[i];
 	if (bytes->rank < 1)
-		infer_output_unknown(node, i, DTYPE_STRING);
+		infer_type(node, i, DTYPE_STRING);
 	else
 		infer_output(node, i, DTYPE_STRING, bytes->rank - 1, bytes->dims);
 	out->utf8 = bytes;
@@ -124,7 +124,7 @@ bool node_has_strings(const struct node *node)
 
 bool expand_strings(struct bodies *bodies, struct node *node, const struct op *op)
 {
-	struct arena *arena = node->graph->build->arena;
+	struct arena *arena = node_arena(node);
 	struct node *over = arena_new(arena, struct node);
 	const struct row *row = row_of(op);
 	struct op text = *op;

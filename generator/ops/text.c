@@ -423,7 +423,7 @@ bool inputs_are_known(const struct node *node)
 /* What a text is given of a node. */
 static struct value globals_of(const struct node *node, const struct op *op, struct rendering *rendering)
 {
-	struct arena *arena = node->graph->build->arena;
+	struct arena *arena = node_arena(node);
 	struct value globals = value_dict(arena);
 	*rendering = (struct rendering){ .node = node, .blocks = 1 };
 	value_set_int(globals, "opset", node->since);
@@ -445,7 +445,7 @@ static struct value globals_of(const struct node *node, const struct op *op, str
 struct bytes shape_render(
         struct bodies *bodies, const struct node *node, const struct op *op, const char *name, int64_t *asked)
 {
-	struct arena *arena = node->graph->build->arena;
+	struct arena *arena = node_arena(node);
 	struct rendering *rendering = arena_new(arena, struct rendering);
 	struct value globals = globals_of(node, op, rendering);
 	value_dict_set(globals, "blocks", value_function(arena, "blocks", "count", blocks, rendering));
@@ -456,7 +456,7 @@ struct bytes shape_render(
 
 struct value kernel_globals(const struct node *node, const struct op *op)
 {
-	return globals_of(node, op, arena_new(node->graph->build->arena, struct rendering));
+	return globals_of(node, op, arena_new(node_arena(node), struct rendering));
 }
 
 bool body_expand(struct bodies *bodies, struct node *node, const struct op *op)

@@ -148,7 +148,7 @@ static void find_roots(struct forest *f)
 			queue[last++] = (int32_t)i;
 	f->trees = last;
 	f->roots = arena_new_array(f->arena, int32_t, (size_t)last + 1);
-	memcpy(f->roots, queue, (size_t)last * sizeof *queue);
+	COPY(f->roots, queue, last);
 	if (f->trees != distinct)
 		node_fail(f->node, EXIT_INVALID,
 		        "%" PRId64 " nodes that no other leads to, %" PRId64 " are right, one for each tree", f->trees,
@@ -376,7 +376,7 @@ bool expand_trees(struct bodies *bodies, struct node *node, const struct op *op)
 {
 	static const char *const reductions[][2] = { { "SUM", "ReduceSum" }, { "AVERAGE", "ReduceMean" },
 		{ "MIN", "ReduceMin" }, { "MAX", "ReduceMax" } };
-	struct forest f = { .bodies = bodies, .node = node, .graph = node->graph, .arena = node->graph->build->arena };
+	struct forest f = { .bodies = bodies, .node = node, .graph = node->graph, .arena = node_arena(node) };
 	const char *reduce = node_string(node, "reduce", "SUM");
 	int64_t outputs = node_int(node, "outputs", 1), axis = 1;
 	(void)op;
@@ -419,7 +419,7 @@ static struct definition *copied(struct definer *definer, struct definition *x)
 
 void define_walk_down(struct definer *definer)
 {
-	const struct node *node = definer->node;
+	const struct node *node = NODE;
 	struct definition *x = copied(definer, definer_in_stored(definer, 0));
 	struct tree_walk *walk = arena_new(definer->arena, struct tree_walk);
 	index_ref at[] = { VAR(0, x->extents[0]), VAR(2, x->extents[1]) };

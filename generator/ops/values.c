@@ -68,7 +68,7 @@ static bool make_room(struct made *made, int64_t count)
 	made->count = count;
 	made->at = count < 0 || count > VALUES_MOST
 	        ? NULL
-	        : arena_new_array(made->node->graph->build->arena, struct tensor *, (size_t)count + 1);
+	        : arena_new_array(node_arena(made->node), struct tensor *, (size_t)count + 1);
 	return made->at;
 }
 
@@ -98,7 +98,7 @@ static void of_same(struct made *made)
 	int64_t count;
 	sizes x = node_in_sizes(made->node, 0, &count);
 	if (x && make_room(made, count))
-		memcpy(made->at, x, sizeof *x * (size_t)count);
+		COPY(made->at, x, count);
 }
 
 static void of_negated(struct made *made)
@@ -296,7 +296,7 @@ void values_follow(struct node *node, const struct op *op)
 	struct made made = { .node = node };
 	bool comes = op->infer == infer_shape;
 	if (!out || out->form || out->data || !may_be_sizes(out->type) || !tensor_is_known(out) || tensor_counted(out)
-	        || tensor_elements(node->graph->build, out) > VALUES_MOST)
+	        || node_elements(node, out) > VALUES_MOST)
 		return;
 	FOR (i, node->ins)
 		comes |= node->in[i] && node->in[i]->sizes;
@@ -320,7 +320,6 @@ void values_follow(struct node *node, const struct op *op)
 	else if (op->infer == infer_binary || op->infer == infer_variadic || op->infer == infer_comparison
 	        || op->infer == infer_where)
 		of_elements(&made, op);
-	if (made.at && made.count == tensor_elements(node->graph->build, out) && fits(out, &made)
-	        && !become_constant(out, &made))
+	if (made.at && made.count == node_elements(node, out) && fits(out, &made) && !become_constant(out, &made))
 		out->sizes = made.at;
 }

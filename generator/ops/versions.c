@@ -89,7 +89,7 @@ static void check_type(const struct node *node, const char *what, int i, const s
 	if (!tensor || tensor->form || tensor->type == DTYPE_NONE || any || types >> tensor->type & 1u)
 		return;
 	node_invalid(node, " of opset %d: %s %d is %s, %s is right", node->since, what, i, dtypes[tensor->type].text,
-	        list_of(node->graph->build->arena, types));
+	        list_of(node_arena(node), types));
 }
 
 void version_check_inputs(const struct node *node)
@@ -98,8 +98,7 @@ void version_check_inputs(const struct node *node)
 	struct word word = { "", 0 };
 	for (int i = 0; at && i < node->ins; i++) {
 		struct word next = has(word, '+') || has(word, '*') ? word : next_word(&at);
-		if (!next.length)
-			node_invalid(node, " of opset %d has no input %d", node->since, i);
+		INVALID_IF(!next.length, " of opset %d has no input %d", node->since, i);
 		word = next;
 		bool said = *word.at != '=';
 		int like = said ? has(word, '+') ? 0 : i : word.at[1] - '0';
@@ -119,8 +118,7 @@ void version_check_outputs(const struct node *node)
 	struct word word = { "", 0 };
 	FOR (i, node->outs) {
 		struct word next = has(word, '+') || has(word, '*') ? word : next_word(&at);
-		if (!next.length)
-			node_invalid(node, " of opset %d has no output %d", node->since, i);
+		INVALID_IF(!next.length, " of opset %d has no output %d", node->since, i);
 		word = next;
 		check_type(node, "output", i, node->out[i], word);
 	}

@@ -10,13 +10,11 @@ void window_numbers(
 {
 	size_t given;
 	const int64_t *ints = node_ints(node, name, &given);
-	if (given && given != (size_t)count)
-		node_invalid(node, "%s has %zu numbers, %d are right", name, given, count);
+	INVALID_IF(given && given != (size_t)count, "%s has %zu numbers, %d are right", name, given, count);
 	FOR (d, count) {
 		numbers[d] = given ? ints[d] : otherwise;
-		if (numbers[d] < least || numbers[d] > WINDOW_MOST)
-			node_invalid(
-			        node, "%s has %" PRId64 ", at least %" PRId64 " is right", name, numbers[d], least);
+		INVALID_IF(numbers[d] < least || numbers[d] > WINDOW_MOST,
+		        "%s has %" PRId64 ", at least %" PRId64 " is right", name, numbers[d], least);
 	}
 }
 
@@ -32,10 +30,8 @@ static int64_t slid(const struct node *node, const struct window *window, int d,
 {
 	int64_t reach = (window->kernel[d] - 1) * window->dilation[d] + 1;
 	int64_t room = window->in[d] + window->before[d] + window->after[d] - reach, stride = window->stride[d];
-	if (room < 0)
-		node_invalid(node,
-		        "a window of %" PRId64 " does not fit into %" PRId64 " with pads %" PRId64 " and %" PRId64,
-		        reach, window->in[d], window->before[d], window->after[d]);
+	INVALID_IF(room < 0, "a window of %" PRId64 " does not fit into %" PRId64 " with pads %" PRId64 " and %" PRId64,
+	        reach, window->in[d], window->before[d], window->after[d]);
 	if (!ceil_mode)
 		return room / stride + 1;
 	int64_t out = ceil_div(room, stride) + 1; /* the last window begins inside the data or the pad before it */
@@ -47,16 +43,13 @@ static int read_window(const struct node *node, const struct tensor *data, const
 {
 	int count = window->count = data->rank - 2;
 	size_t given;
-	if (count < 1)
-		node_invalid(node, "data has %d dimensions, at least 3 are right", data->rank);
+	INVALID_IF(count < 1, "data has %d dimensions, at least 3 are right", data->rank);
 	node_ints(node, "kernel_shape", &given);
-	if (!given && !kernel)
-		node_invalid(node, " lacks kernel_shape");
+	INVALID_IF(!given && !kernel, " lacks kernel_shape");
 	window_numbers(node, "kernel_shape", count, 1, 1, window->kernel);
 	for (int d = 0; kernel && d < count; d++) {
-		if (given && kernel[d] >= 0 && window->kernel[d] != kernel[d])
-			node_invalid(node, "kernel_shape has %" PRId64 ", the weights have %" PRId64, window->kernel[d],
-			        kernel[d]);
+		INVALID_IF(given && kernel[d] >= 0 && window->kernel[d] != kernel[d],
+		        "kernel_shape has %" PRId64 ", the weights have %" PRId64, window->kernel[d], kernel[d]);
 		window->kernel[d] = given ? window->kernel[d] : kernel[d];
 	}
 	window_numbers(node, "strides", count, 1, 1, window->stride);
@@ -64,8 +57,7 @@ static int read_window(const struct node *node, const struct tensor *data, const
 	double taps = 1;
 	FOR (d, count)
 		taps *= window->kernel[d] < 0 ? 1 : (double)window->kernel[d];
-	if (taps > taps_most)
-		node_limit(node, "a window of %g elements", taps);
+	LIMIT_IF(taps > taps_most, "a window of %g elements", taps);
 	return count;
 }
 
@@ -79,8 +71,8 @@ static bool begin_dimension(const struct node *node, const struct tensor *data, 
 	window->after[d] = padded ? pads[window->count + d] : 0;
 	if (window->in[d] < 0 || window->kernel[d] < 0)
 		return false;
-	if (window->kernel[d] < 1 || window->kernel[d] > WINDOW_MOST || window->in[d] > INT64_MAX / 4)
-		node_invalid(node, "a kernel of %" PRId64 " over %" PRId64, window->kernel[d], window->in[d]);
+	INVALID_IF(window->kernel[d] < 1 || window->kernel[d] > WINDOW_MOST || window->in[d] > INT64_MAX / 4,
+	        "a kernel of %" PRId64 " over %" PRId64, window->kernel[d], window->in[d]);
 	return true;
 }
 
@@ -161,11 +153,9 @@ void window_transposed_of(
 		window->out[d] = sized ? sizes[d]
 		        : same         ? window->in[d] * window->stride[d]
 		                       : full - window->before[d] - window->after[d];
-		if (window->out[d] < 0)
-			node_invalid(node,
-			        "pads %" PRId64 " and %" PRId64 " take more than the %" PRId64
-			        " elements of dimension %d",
-			        window->before[d], window->after[d], full, 2 + d);
+		INVALID_IF(window->out[d] < 0,
+		        "pads %" PRId64 " and %" PRId64 " take more than the %" PRId64 " elements of dimension %d",
+		        window->before[d], window->after[d], full, 2 + d);
 		if (sized || same) {
 			int64_t pad = full > window->out[d] ? full - window->out[d] : 0;
 			window->before[d] = auto_pad == PAD_SAME_UPPER ? pad / 2 : pad - pad / 2;

@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 
 /* inputs, outputs, what stands between them, and what a call has to keep to */
+#define NODE definer->node
 #define IN(i) definer_in(definer, i)
 #define ELEMENT(i, at) definer_element(definer, i, at)
 /* of output i, declared here: its rank, its extents and its variables */
