@@ -188,7 +188,7 @@ static const struct index *without(struct arena *arena, const struct index *a, i
 	return finished(arena, rest);
 }
 
-/* f*n*(x/n) + f*(x%n) = f*x;  f*n*((x/n)%m) + f*(x%n) = f*(x%(n*m)) */
+/* f*n*(x/n) + f*(x%n) = f*x;  f*n*((x/n + k)%m) + f*(x%n) = f*((x + k*n)%(n*m)) */
 static const struct index *combine(struct arena *arena, const struct index *a)
 {
 	FOR (j, a->count) {
@@ -202,10 +202,15 @@ static const struct index *combine(struct arena *arena, const struct index *a)
 				continue;
 			if (high->kind == ATOM_DIV && high->by == low->by && index_equal(high->of, low->of))
 				return combine(arena, merge(arena, without(arena, a, i, j), low->of, f));
-			if (high->kind == ATOM_MOD && index_equal(high->of, index_div(arena, low->of, low->by)))
+			const struct index *apart = high->kind == ATOM_MOD
+			        ? merge(arena, high->of, index_div(arena, low->of, low->by), -1)
+			        : NULL;
+			if (apart && !apart->count) {
+				const struct index *of = index_plus(arena, low->of, apart->constant * low->by);
 				return combine(arena,
-				        merge(arena, without(arena, a, i, j),
-				                index_mod(arena, low->of, low->by * high->by), f));
+				        merge(arena, without(arena, a, i, j), index_mod(arena, of, low->by * high->by),
+				                f));
+			}
 		}
 	}
 	return a;

@@ -43,6 +43,26 @@ static void merged_variables_come_apart(void **state)
 	assert_string_equal(text_of(index_plus(A, index_add(A, i, index_scale(A, j, -2)), -1)), "i - 2*j - 1");
 }
 
+/* A tile's vectors read what lies in one piece as such: columns are moved before they are taken apart. */
+static void parts_of_a_moved_variable_join_again(void **state)
+{
+	(void)state;
+	const int64_t shapes[][4] = { { 2, 2, 2, 3 }, { 3, 3, 1, 5 }, { 4, 2, 3, 2 }, { 1, 7, 2, 3 } };
+	FOR (s, (int64_t)(sizeof shapes / sizeof *shapes))
+		FOR (by, 24) {
+			const int64_t all = shapes[s][0] * shapes[s][1] * shapes[s][2] * shapes[s][3];
+			const struct index *with[MAX_VARS] = { 0 }, *at[4];
+			for (int64_t there = 2; by + there <= all; there++) {
+				const struct index *moved = index_plus(A, index_var(A, 0, there), by);
+				index_unflatten(A, index_var(A, 0, all), 4, shapes[s], at);
+				with[0] = moved;
+				FOR (d, 4)
+					at[d] = index_substitute(A, at[d], with);
+				assert_true(index_equal(index_flatten(A, 4, at, shapes[s]), moved));
+			}
+		}
+}
+
 static void random_trees_keep_their_value(void **state)
 {
 	(void)state;
@@ -146,6 +166,7 @@ int main(void)
 		cmocka_unit_test(reshape_of_parts_is_one_variable),
 		cmocka_unit_test(merged_variables_come_apart),
 		cmocka_unit_test(steps_agree_with_plain_arithmetic),
+		cmocka_unit_test(parts_of_a_moved_variable_join_again),
 		cmocka_unit_test(random_trees_keep_their_value),
 		cmocka_unit_test(symbols_follow_their_variables),
 	};
