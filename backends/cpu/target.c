@@ -39,7 +39,7 @@ static const struct target targets[] = {
 	/* Loads that are scheduled ahead of a step's products would push sums out of their registers. */
 	{ .name = "armv8.6-a", .needs = "aarch64 dotprod i8mm bf16", .cross = ARM_CROSS, .cross_package = ARM_PACKAGE,
 	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
-	  .products = "bfmmla bf16 smmla f64 dot8 dot16 mul", .cc_flags = ARM "-fno-schedule-insns -march=armv8.6-a+dotprod", .lanes = 4,
+	  .products = "bfmmla bf16 smmla usmmla f64 dot8 dot8u dot16 mul", .cc_flags = ARM "-fno-schedule-insns -march=armv8.6-a+dotprod", .lanes = 4,
 	  .registers = 32, .units.latency = 4, .units.pipes = 2,
 	  .units.load = 32, .units.store = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
 	  LINES },

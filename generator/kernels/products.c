@@ -18,6 +18,7 @@ static const struct product products[] = {
 	{ "dot16", 1, 1, 2, 1, 1, false, DTYPE_I16, DTYPE_I16, DTYPE_I32, SCALAR_dot16, "ivec_dot16" },
 	{ "mul", 1, 1, 1, 1, 1, false, DTYPE_I32, DTYPE_I32, DTYPE_I32, SCALAR_mul, "ivec_mul" },
 	{ "smmla", 2, 2, 4, 0, 2, MATRIX_VECTORS, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "MATRIX_DOT8" },
+	{ "usmmla", 2, 2, 4, 0, 2, MATRIX_VECTORS, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "MATRIX_DOT8U" },
 	{ "tdpbusd", 16, 16, 4, 0, 16, MATRIX_TILES, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "MATRIX_DOT8U" },
 	{ "tdpbf16ps", 16, 16, 2, 0, 16, MATRIX_TILES, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "MATRIX_BF16" },
 	{ "wgmma_s8", 16, 8, 4, 0, 8, MATRIX_GROUPS, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "MATRIX_GROUP_DOT8" },
@@ -433,6 +434,16 @@ static bool stays_narrow(const struct expr *constant, const struct product *prod
 	return product->k > 1 && (least == 16 || fits(constant, DTYPE_I8));
 }
 
+/* Has the target another product of as many terms, which takes the data as it is? */
+static bool fits_another(const struct target *target, const struct expr *data, const struct product *product)
+{
+	const struct product *p;
+	for (size_t i = 0; (p = product_row(i)); i++)
+		if (p->k == product->k && p->sum == product->sum && has_product(target, p) && fits(data, p->a))
+			return true;
+	return false;
+}
+
 /* windows: of whole dwords, of terms that let themselves in no other way */
 static bool rewrite(struct rewriting *r, struct definition *sum, const struct product *product, int v, bool windows)
 {
@@ -451,7 +462,8 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 		return false;
 	if (product->together > 1 && !expr_is_constant(b)) /* who packs it lays dwords side by side */
 		return false;
-	if (ib < 0 || !fits(b, product->b) || !shift(arena, sum, a, product, &s) || !find_dims(&fa, s.data, product->k)
+	if (ib < 0 || !fits(b, product->b) || !shift(arena, sum, a, product, &s)
+	        || (s.offset && fits_another(r->target, s.data, product)) || !find_dims(&fa, s.data, product->k)
 	        || !find_dims(&fb, b, product->k))
 		return false;
 	const struct expr *a_dwords = dword_of(&fa, s.data, s.offset, product),

@@ -134,7 +134,7 @@ def check(program, case, together):
 
 # What a product is on each CPU, where b is as signed as it likes, and where it is not.
 WORDS = [("x86-64-v3", "_mm256_madd_epi16", 0), ("x86-64-v3,avxvnni", "vpdpbusd", 128), ("x86-64-v4", "_mm512_madd_epi16", 0), ("armv8-a", "vmull_s16", 0), ("armv8.2-a", "vdotq_s32", 128),
-         ("armv8.6-a", "vmmlaq_s32", 128), ("armv8.2-a", "vmull_s16", 100), ("cortex-m4", "smlad", 0), ("generic", "ivec_mul", 0)]
+         ("armv8.6-a", "vusmmlaq_s32", 128), ("armv8.2-a", "vmull_s16", 100), ("cortex-m4", "smlad", 0), ("generic", "ivec_mul", 0)]
 if sweep.vnni() and not os.environ.get("INGOT_NATIVE"):
     WORDS += [("native", "vpdpbusd", 128), ("native", "vpdpwssd", 100)]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Products whose instruction makes m × n results (SMMLA, BFMMLA, AMX), by layers whose terms lie as those want them.
+"""Products whose instruction makes m × n results (SMMLA, USMMLA, BFMMLA, AMX), by layers whose terms lie as those want them.
 
     matrix.py INGOT SEED COUNT
 
@@ -30,7 +30,7 @@ X86 = "x86-64-v4,amx"
 # CPU: compiler and flags, how its code is run, words of bytes and of bfloat16, what NAME_NUMBERS says of those.
 CPUS = {}
 if batch.QEMU and shutil.which("aarch64-linux-gnu-gcc"):
-    CPUS["armv8.6-a"] = (["aarch64-linux-gnu-gcc", "-static", "-march=armv8.6-a+dotprod"], [batch.QEMU, "-cpu", "max"], "vmmlaq_s32", "vbfmmlaq_f32", "bfmmla")
+    CPUS["armv8.6-a"] = (["aarch64-linux-gnu-gcc", "-static", "-march=armv8.6-a+dotprod"], [batch.QEMU, "-cpu", "max"], "vmmlaq_s32 vusmmlaq_s32", "vbfmmlaq_f32", "bfmmla")
 if vnni() and "avx512vbmi" in flags():
     CPUS[X86] = (["cc", "-march=x86-64-v4", "-mavx512vnni", "-mavx512bf16", "-mavx512vbmi", "-mamx-tile", "-mamx-int8", "-mamx-bf16", "-DINGOT_SOFT"], [], "tdpbusd", "tdpbf16ps", "tdpbf16ps")
 
@@ -97,7 +97,8 @@ def check_bytes(program, seed, folder, seen):
     model, arrays, right = judged(program, layer, folder)
     for cpu, (_, _, word, *_) in CPUS.items():
         made, text = built(program, model, cpu, "--optimise", layer.draw.choice(["speed", "speed", "size"]))
-        seen[cpu] = seen.get(cpu, 0) + ("MATRIX_STORE(" in text and word in text)
+        for one in word.split():
+            seen[one] = seen.get(one, 0) + ("MATRIX_STORE(" in text and one in text)
         got = computed(made, cpu, arrays)[:right.nbytes]
         if got != right.tobytes():
             print(f"seed {seed}: {cpu}: {sum(a != b for a, b in zip(got, right.tobytes()))} bytes of {right.nbytes} differ\n{layer.text()}")
@@ -176,7 +177,7 @@ def check_floats(program):
 
 # ---- loops ----
 BYTES = """<ir_version: 8, opset_import: ["" : 17]>
-g (int8[96,256] x) => (int32[96,64] y)
+g (TYPE[96,256] x) => (int32[96,64] y)
 <int8[256,64] w = ["location": "w.bin"]>
 { y = MatMulInteger (x, w) }
 """
@@ -185,13 +186,14 @@ g (int8[96,256] x) => (int32[96,64] y)
 def check_loops(program):
     """What the compiler makes of the loop over terms: the instruction as often as the tile has parts, and nothing that goes to the stack."""
     right = True
-    for cpu, word, many, stack, objdump in ("armv8.6-a", "smmla", 24, "[sp", "aarch64-linux-gnu-objdump"), (X86, "tdpbusd", 4, "(%rsp", "objdump"):
+    arm = (24, "[sp", "aarch64-linux-gnu-objdump")
+    for cpu, word, kind, many, stack, objdump in ("armv8.6-a", "smmla", "int8", *arm), ("armv8.6-a", "usmmla", "uint8", *arm), (X86, "tdpbusd", "int8", 4, "(%rsp", "objdump"):
         if cpu not in CPUS or not shutil.which(objdump):
             continue
         with tempfile.TemporaryDirectory() as folder:
             model, made = os.path.join(folder, "g.onnxtxt"), os.path.join(folder, "made")
             with open(model, "w") as file:
-                file.write(BYTES)
+                file.write(BYTES.replace("TYPE", kind))
             (numpy.arange(256 * 64) % 251 - 125).astype("i1").tofile(os.path.join(folder, "w.bin"))
             batch.boards.call(program, "build", model, "--cpu", cpu, "-o", made)
             text = subprocess.run([objdump, "-d", "--no-show-raw-insn", os.path.join(made, "libg.a")], check=True, capture_output=True, text=True).stdout
