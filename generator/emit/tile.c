@@ -19,6 +19,8 @@ const char *contraction_buffer(void *user, const struct definition *of)
 static bool is_scalar(const struct printing *p)
 {
 	const struct target *target = p->emit->target;
+	if (p->c->beside.d)
+		return true;
 	return p->c->arranged.value && (target->lanes == 1 || target->lanes_are_threads)
 	        && !(expr_can_vector(p->c->arranged.value, -1)
 	                && (target->lanes == 1 || expr_can_vector(p->c->arranged.value, p->c->column)));
@@ -38,7 +40,7 @@ static struct held hold_root(void *user, const struct expr *load)
 	const struct printing *p = user;
 	if (p->c->arranged.wide && load->of == p->c->b->of)
 		return (struct held){ .text = p->accumulator, .vector = false, .changes = true };
-	if (load->of == p->c->root && p->c->result != p->c->root)
+	if (load->of == p->c->root)
 		return (struct held){ .text = is_scalar(p) && load->type == DTYPE_I32
 			        ? arena_printf(p->arena, "((int)%s)", p->accumulator)
 			        : p->accumulator,
@@ -120,30 +122,40 @@ static struct value result_of(
 	struct printer printer = contraction_printer(p, left);
 	struct value result = value_dict(p->arena);
 	const char *value = accumulator, *names[COUNT(p->names)];
+	const struct expr *moved[2] = { NULL, NULL };
 	shift(p, row, vec, with);
 	if (is_scalar(p)) {
 		memcpy(names, p->names, sizeof names);
 		names[c->column] = column_of_thread(p, left);
 		printer.names = names;
 	}
-	if (c->arranged.value) {
-		const struct expr *moved = expr_substitute(p->arena, c->arranged.value, with);
-		p->accumulator = accumulator;
-		printer.lane = is_scalar(p) ? -1 : printer.lane;
-		printer_share(&printer, &moved, 1);
-		value = printer_value(&printer, moved);
-	}
+	p->accumulator = accumulator;
+	printer.lane = is_scalar(p) ? -1 : printer.lane;
+	int count = 0;
+	if (c->arranged.value)
+		moved[count++] = expr_substitute(p->arena, c->arranged.value, with);
+	if (c->beside.d)
+		moved[count++] = expr_substitute(p->arena, c->beside.stored, with);
+	if (count)
+		printer_share(&printer, moved, (size_t)count);
+	if (c->arranged.value)
+		value = printer_value(&printer, moved[0]);
 	if (c->pool.by_panel) /* scratch begins with the panel's own first column */
 		with[c->column] = index_scale(p->arena, vec, p->emit->target->lanes);
 	const struct index *at = index_substitute(p->arena, c->out_at, with);
 	int64_t step = c->pool.by_panel ? 1 : index_factor(at, c->column);
 	if (is_scalar(p)) {
-		value_dict_set(result, "lets", emit_lets(p->arena, &printer));
 		const char *there = left && p->emit->target->lanes_are_threads
 		        ? arena_printf(p->arena, "if (LANE < %s) ", left)
-		        : "";
-		value_dict_set(result, "store",
-		        value_printf(p->arena, "%s%s = %s", there, printer_element(&printer, c->result, at), value));
+		        : "",
+		           *store = arena_printf(
+		                   p->arena, "%s%s = %s", there, printer_element(&printer, c->result, at), value);
+		if (c->beside.d)
+			store = arena_printf(p->arena, "%s; %s%s = %s", store, there,
+			        printer_element(&printer, c->beside.d, index_substitute(p->arena, c->beside.at, with)),
+			        printer_value(&printer, moved[count - 1]));
+		value_dict_set(result, "lets", emit_lets(p->arena, &printer));
+		value_set_string(result, "store", store);
 		return result;
 	}
 	const char *to = printer_address(&printer, c->result, at);

@@ -255,6 +255,7 @@ static bool arranged(struct arrangement *r)
 	r->affine = true;
 	c->a_at = address_of(r, c->a->of, c->a->at);
 	c->out_at = address_of(r, c->result, c->store_at);
+	c->beside.at = c->beside.d ? address_of(r, c->beside.d, c->store_at) : NULL;
 	if (c->root->start)
 		expr_loads(c->root->start, check_load, r);
 	if (c->epilogue)
@@ -414,6 +415,7 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 	}
 	c->arranged.start = c->root->start ? expr_substitute(arena, c->root->start, r->with) : NULL;
 	c->arranged.value = c->epilogue ? expr_substitute(arena, c->epilogue, r->with) : NULL;
+	c->beside.stored = c->beside.d ? expr_substitute(arena, c->beside.value, r->with) : NULL;
 	c->arranged.wide = c->roles.widened ? expr_substitute(arena, c->roles.widened, r->with) : NULL;
 	struct range *pads = arena_new_array(arena, struct range, (size_t)c->pad_count + 1);
 	FOR (i, c->pad_count)

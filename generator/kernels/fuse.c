@@ -217,6 +217,56 @@ static bool fuse_epilogue(struct lowered *lowered, struct definition *map, struc
 	return true;
 }
 
+/* Is it a map of the elements of `of`, each at its own place? */
+static bool reads_each(const struct definition *map, const struct definition *of)
+{
+	struct uses uses = { .of = of, .same = true };
+	if (map->reduce != REDUCE_NONE || map->lies || map->rank != of->rank
+	        || memcmp(map->extents, of->extents, sizeof *of->extents * (size_t)of->rank))
+		return false;
+	expr_loads(map->body, see_use, &uses);
+	if (!uses.count || !uses.same)
+		return false;
+	for (int v = 0, var; v < of->rank; v++)
+		if (of->extents[v] > 1 && !(index_is_var(uses.first->at[v], &var) && var == v))
+			return false;
+	return true;
+}
+
+/* Where lanes are threads the kernel of a result stores what a map makes of it alone, too: codes of a sum that a residual
+ * reads as it is. */
+struct standing {
+	struct contraction *beside;
+	bool apart;
+};
+static void see_beside(void *user, const struct expr *load)
+{
+	struct standing *s = user;
+	struct contraction *c = scheduled(load->of)->contraction;
+	bool result = c && c->result == load->of;
+	s->beside = result ? c : s->beside;
+	s->apart |= result ? c != s->beside : load->of->source != SOURCE_CONSTANT;
+}
+
+static void fuse_beside(struct lowered *lowered, struct definition *map)
+{
+	struct standing s = { NULL, false };
+	struct arena *arena = lowered->arena;
+	expr_loads(map->body, see_beside, &s);
+	struct contraction *c = s.beside;
+	if (!c || s.apart || c->beside.d || c->rewrite || scheduled(c->root)->bare || !reads_each(map, c->result)
+	        || memcmp(map->counts, c->result->counts, sizeof map->counts)
+	        || !branch_equal(map->branch, c->result->branch))
+		return;
+	const struct expr *body = c->result == c->root ? map->body : expr_inline(arena, map->body, c->result),
+	                  *value = expr_substitute(arena, body, c->store_at);
+	if (!contraction_in_lanes(lowered->target, c, value))
+		return;
+	c->beside.d = map;
+	c->beside.value = value;
+	scheduled(map)->contraction = c;
+}
+
 static void fuse_epilogues(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
@@ -230,6 +280,8 @@ static void fuse_epilogues(struct lowered *lowered)
 		/* The last one first, so that what it adds is there. */
 		for (root = root_before(map, map->number); root && !fuse_epilogue(lowered, map, root);)
 			root = root_before(map, root->number);
+		if (!root && lowered->target->thread && !map->check && !scheduled(map)->steers)
+			fuse_beside(lowered, map);
 	}
 }
 
@@ -393,21 +445,12 @@ static bool costs_too_much(const struct kernel *kernel, const struct definition 
 /* Does `result` read `of` element by element, and nobody later? */
 static bool takes_place(const struct definition *result, const struct definition *of)
 {
-	struct uses uses = { .of = of, .same = true };
-	if (result->reduce != REDUCE_NONE || result->lies || scheduled(result)->mode == MODE_LOCAL
-	        || result->type != of->type || result->rank != of->rank
-	        || memcmp(result->extents, of->extents, sizeof *of->extents * (size_t)of->rank))
+	if (scheduled(result)->mode == MODE_LOCAL || result->type != of->type)
 		return false;
 	FOR_ALL (r, scheduled(of)->readers)
 		if (scheduled(of)->readers.at[r]->number > result->number)
 			return false;
-	expr_loads(result->body, see_use, &uses);
-	if (!uses.count || !uses.same)
-		return false;
-	for (int v = 0, var; v < of->rank; v++)
-		if (of->extents[v] > 1 && !(index_is_var(uses.first->at[v], &var) && var == v))
-			return false;
-	return true;
+	return reads_each(result, of);
 }
 
 static int64_t row_most(const struct target *target, enum dtype type)
@@ -696,6 +739,10 @@ static void make_kernels(struct lowered *lowered)
 				push(lowered->arena, &kernel->members, c->result);
 			if (c->pool.d)
 				push(lowered->arena, &kernel->members, c->pool.d);
+			if (c->beside.d) {
+				push(lowered->arena, &kernel->members, c->beside.d);
+				scheduled(c->beside.d)->kernel = kernel;
+			}
 			scheduled(c->root)->kernel = scheduled(c->result)->kernel = scheduled(d)->kernel = kernel;
 			push(lowered->arena, &lowered->kernels, kernel);
 			continue;

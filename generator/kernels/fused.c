@@ -191,7 +191,7 @@ static struct definition *restricted(struct restricting *r, struct definition *d
 static bool is_product(const struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
-	return kernel->shape == SHAPE_CONTRACTION && !c->pad_count && !c->pool.d && !c->roles.widened
+	return kernel->shape == SHAPE_CONTRACTION && !c->pad_count && !c->pool.d && !c->beside.d && !c->roles.widened
 	        && kernel->root->type == DTYPE_F32 && c->result->type == DTYPE_F32;
 }
 

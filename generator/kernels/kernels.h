@@ -574,6 +574,14 @@ struct contraction {
 		int of[MAX_RANK]; /* the root's variable that each of d's output variables stands for; -1: extent 1 */
 	} pool;
 
+	/* What a map makes of each element of the result: where lanes are threads it is stored beside it. */
+	struct beside {
+		struct definition *d;      /* NULL: none */
+		const struct expr *value;  /* over the root's variables */
+		const struct index *at;    /* its place, over the kernel's variables, as `value` is … */
+		const struct expr *stored; /* … here */
+	} beside;
+
 	/* a rewritten convolution (choose_winograd.c); a and b are NULL */
 	struct rewrite *rewrite;
 	/* its input, its filters and what lies between */

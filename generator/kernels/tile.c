@@ -714,6 +714,10 @@ void contraction_parameters(struct lowered *lowered, struct kernel *kernel)
 	kernel_add_reads(lowered, kernel, c->arranged.value);
 	contraction_add_counts(lowered, kernel);
 	kernel_add_param(lowered->arena, kernel, contraction_output(c), true);
+	if (c->beside.d) {
+		kernel_add_reads(lowered, kernel, c->beside.stored);
+		kernel_add_param(lowered->arena, kernel, c->beside.d, true);
+	}
 }
 
 bool tiles_forced(const struct lowered *lowered)
