@@ -244,8 +244,8 @@ static void see_beside(void *user, const struct expr *load)
 	struct standing *s = user;
 	struct contraction *c = scheduled(load->of)->contraction;
 	bool result = c && c->result == load->of;
+	s->apart |= result ? s->beside && c != s->beside : load->of->source != SOURCE_CONSTANT;
 	s->beside = result ? c : s->beside;
-	s->apart |= result ? c != s->beside : load->of->source != SOURCE_CONSTANT;
 }
 
 static void fuse_beside(struct lowered *lowered, struct definition *map)

@@ -90,6 +90,8 @@ SHAPES = {
     "halves_chain": ("128 x 96 x 16", {"x": (4, 20, 60, 61)}, {"w": (74, 20, 3, 3), "b": (74,), "v": (130, 74, 3, 3)}, (4, 130, 60, 31), CHAIN, HALVES),
     "residual_chain": ("64 x 32 x 16", {"x": (520, 128), "z": (520, 202)}, {"w": (128, 202), "v": (202, 202)}, (520, 202),
                        "t = MatMul(x, w) u = Add(t, z) r = Relu(u) c = Constant <value_float = 8.0> () m = Min(r, c) s = MatMul(m, v) y = Add(s, m)", HALVES),
+    "residual_parts": ("64 x 128 x 16", {"x": (40, 32)}, {"w": (32, 1040), "v": (1040, 1040)}, (40, 1040),
+                       "t = MatMul(x, w) r = Relu(t) c = Constant <value_float = 8.0> () m = Min(r, c) s = MatMul(m, v) y = Add(s, m)", HALVES),
     "float16_chain": ("128 x 96 x 16", {"x": (4, 20, 60, 61)}, {"w": (74, 20, 3, 3), "b": (74,), "v": (130, 74, 3, 3)}, (4, 130, 60, 31), CHAIN, FLOAT16),
     "bytes_chain": ("64 x 32 x 16", {"x": (2, 20, 40, 41)}, {"w": (76, 20, 3, 3), "b": (76,), "z": (), "v": (130, 76, 1, 1)}, (2, 130, 40, 41),
                     "s = Constant <value_float = 0.02> () t = Constant <value_float = 0.01> () u = Constant <value_float = 0.9> () "
