@@ -255,7 +255,7 @@ static void fuse_beside(struct lowered *lowered, struct definition *map)
 	expr_loads(map->body, see_beside, &s);
 	struct contraction *c = s.beside;
 	if (!c || s.apart || c->beside.d || c->rewrite || scheduled(c->root)->bare || !reads_each(map, c->result)
-	        || memcmp(map->counts, c->result->counts, sizeof map->counts)
+	        || memcmp(map->count.of, c->result->count.of, sizeof map->count.of)
 	        || !branch_equal(map->branch, c->result->branch))
 		return;
 	const struct expr *body = c->result == c->root ? map->body : expr_inline(arena, map->body, c->result),
