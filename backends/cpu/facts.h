@@ -20,7 +20,7 @@ void facts_pipes(struct target *, const struct target *row, int pipes);
 /* Of this machine, by CPUID; what that does not say stays as it is.  A cache that cores share counts with a core's
  * part, the last one whole. */
 void machine_caches(struct target *);
-bool machine_has_avxvnni(void); /* not every compiler's __builtin_cpu_supports knows it */
+bool machine_has(const char *feature, size_t length); /* of tables/features.h */
 /* Tiles of AMX are there where the CPU has them and the system gives them to a process that asks. */
 enum amx { AMX_NONE, AMX_DENIED, AMX_THERE } machine_amx(void);
 /* Fused multiply-adds of the target's vectors that are started in a cycle: what CPUID says (AMD), or, where it is

@@ -2,6 +2,7 @@
  * by the model's name, which hypervisors mask and reports alone say. */
 #include "base/base.h"
 #include "facts.h"
+#include "tables/features.h"
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -22,10 +23,15 @@ static unsigned threads_of_core(void)
 	return __get_cpuid_count(0xb, 0, &a, &b, &c, &d) && (c >> 8 & 255) == 1 && (b & 0xffff) ? b & 0xffff : 1;
 }
 
-bool machine_has_avxvnni(void)
+bool machine_has(const char *feature, size_t length)
 {
 	unsigned a, b, c, d;
-	return __builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 4 & 1;
+	if (!__builtin_cpu_supports("avx2") || !__get_cpuid_count(7, 1, &a, &b, &c, &d))
+		return false;
+#define FEATURE(name, macro, last, bit) \
+	|| (length == strlen(#name) && !memcmp(feature, #name, length) && ((last) ? d : a) >> (bit)&1)
+	return false CPU_FEATURES(FEATURE);
+#undef FEATURE
 }
 
 enum amx machine_amx(void)

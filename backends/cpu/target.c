@@ -142,7 +142,7 @@ static bool has(const char *feature, size_t length)
 	return (length == 6 && !memcmp(feature, "x86-64", length)) HAS("avx2") HAS("fma") HAS("bmi") HAS("bmi2")
 	               HAS("avx512f") HAS("avx512dq") HAS("avx512vl") HAS("avx512bw") HAS("avx512cd") HAS("avx512vnni")
 	                       HAS("avx512bf16") HAS("avx512vbmi")
-	        || (length == 7 && !memcmp(feature, "avxvnni", length) && machine_has_avxvnni())
+	        || machine_has(feature, length)
 	        || (length == 3 && !memcmp(feature, "amx", length) && machine_amx() == AMX_THERE);
 #undef HAS
 #elif defined(__aarch64__)
@@ -167,6 +167,7 @@ static const struct {
 	{ "x86-64-v4", "amx", BF16 " amx", X86_V4 BF16_FLAGS " -mamx-tile -mamx-int8 -mamx-bf16",
 	        "tdpbf16ps bf16 f64 tdpbusd dot8u dot16 mul" },
 	{ "x86-64-v3", "avxvnni", V3 " avxvnni", X86_V3 " -mavxvnni", "f64 dot8u dot16 mul" },
+	{ "x86-64-v3", "avxvnniint8", V3 " avxvnniint8 avxvnni", X86_V3 " -mavxvnni", "f64 dot8u dot8 dot16 mul" },
 };
 
 const char *facts_level(int i) { return i < (int)COUNT(levels) ? levels[i].word : NULL; }

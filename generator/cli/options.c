@@ -519,11 +519,11 @@ const struct option_row option_rows[] = {
 	        "the hottest tensors go to the nearest, and each call is given all of them" },
 	{ "cpu", NULL, 0, "CPU[,FACT][,CPU]", IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
 	        "the processor; of several x86-64 ones and generic, each call takes the best that runs.  Behind each "
-	        "what is known of it, so tiles fit: l1=, l2=, l3=32k, pipes=2, vnni, bf16, amx, avxvnni" },
+	        "what is known of it, so tiles fit: l1=, l2=, l3=32k, pipes=2, vnni, bf16, amx, avxvnni, avxvnniint8" },
 	{ "cpu", NULL, 0, "CPU[,FACT]", IN_MODEL & ~IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
 	        "the processor, and what is known of it: l1=, l2=, l3=32k (a core's caches), pipes=2 (vectors of "
 	        "multiply-adds a cycle), vnni, bf16, amx (AVX512-VNNI; AVX512-BF16 as well; AMX as well), of x86-64-v3 "
-	        "avxvnni" },
+	        "avxvnni, avxvnniint8" },
 	{ "board", NULL, 0, "BOARD", IN_BUILD | IN_SIZE, set_board, 0, NULL, board_word,
 	        "a microcontroller's board: its CPU, and its flash and RAM as limits (exit 6 beyond them)" },
 	{ "package", NULL, 0, "WORD", IN_BUILD, set_text, AT(image.project), NULL, package_word,

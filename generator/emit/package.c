@@ -1,6 +1,7 @@
 /* package.c: what all packages have: names, the places of arguments, the weights. */
 #include "emit/package.h"
 #include "tables/board.h"
+#include "tables/features.h"
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -472,12 +473,11 @@ const char *package_upper(struct arena *arena, const char *name)
  * portable does). */
 static const struct feature {
 	const char *name, *macro, *asked;
-} features_named[] = {
-	{ "dotprod", "__ARM_FEATURE_DOTPROD", NULL },
-	{ "i8mm", "__ARM_FEATURE_MATMUL_INT8", NULL },
-	{ "bf16", "__ARM_FEATURE_BF16_VECTOR_ARITHMETIC", NULL },
-	{ "avxvnni", "__AVXVNNI__", "has_avxvnni()" },
-	{ "amx", NULL, "has_amx()" },
+} features_named[] = { { "dotprod", "__ARM_FEATURE_DOTPROD", NULL }, { "i8mm", "__ARM_FEATURE_MATMUL_INT8", NULL },
+	{ "bf16", "__ARM_FEATURE_BF16_VECTOR_ARITHMETIC", NULL }, { "amx", NULL, "has_amx()" },
+#define FEATURE(name, macro, last, bit) { #name, macro, "(leaf_7_1(" #last ") >> " #bit " & 1u)" },
+	CPU_FEATURES(FEATURE)
+#undef FEATURE
 };
 static struct feature feature_of(struct arena *arena, const char *name)
 {

@@ -10,14 +10,16 @@ import matrix                             # ends with 77 where NumPy is not ther
 from here import cpus
 from quantised import Layer
 
-CPU = "x86-64-v3,avxvnni"
-matrix.CPUS[CPU] = (["cc", "-march=x86-64-v3", "-D__AVXVNNI__"], [])
-WORD = '__asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));'
 PLAIN = """union { ivec v; unsigned char u[32]; signed char s[32]; int i[8]; } x = { a }, y = { b }, z = { sum };
 	for (int i = 0; i < 32; i++)
-		z.i[i / 4] += x.u[i] * y.s[i];
+		z.i[i / 4] += x.%s[i] * y.s[i];
 	sum = z.v;"""
-ASKED = "(int)(a >> 4 & 1u)"
+# CPU: its word, what that is, and how a call asks for it.
+ONES = {"x86-64-v3,avxvnni": ('__asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));', PLAIN % "u", "(leaf_7_1(0) >> 4 & 1u)"),
+        "x86-64-v3,avxvnniint8": ('__asm__("vpdpbssd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));', PLAIN % "s", "(leaf_7_1(1) >> 4 & 1u)")}
+KNOWN = "#if __clang_major__ >= 16 || (__GNUC__ >= 13 && !defined(__clang__))"
+for cpu in ONES:
+    matrix.CPUS[cpu] = (["cc", "-march=x86-64-v3", "-D__AVXVNNI__"], [])
 
 
 def replace(made, ends, word, by):
@@ -33,16 +35,22 @@ def replace(made, ends, word, by):
 
 
 def check(program, seed, folder):
-    """How many words were replaced; -1: a number differs."""
+    """How many words of each CPU were replaced; nothing: a number differs."""
     layer = Layer(seed)
     model, arrays, right = matrix.judged(program, layer, folder)
-    made, _ = matrix.built(program, model, CPU)
-    seen = replace(made, (".c",), WORD, PLAIN)
-    assert replace(made, ("g.c",), ASKED, "1") == 1, "the call does not ask whether AVX-VNNI is there"
-    wrong = matrix.computed(made, CPU, arrays)[:right.nbytes] != right.tobytes()
-    if wrong:
-        print(f"seed {seed}: a number differs\n{layer.text()}")
-    return -1 if wrong else seen
+    words = []
+    for cpu, (word, plain, asked) in ONES.items():
+        made, _ = matrix.built(program, model, cpu)
+        words.append(replace(made, (".c",), word, plain))
+        replace(made, (".c",), KNOWN, "#if 1")
+        for other, by, _ in ONES.values():
+            replace(made, (".c",), other, by)
+        for _, _, one in ONES.values():
+            assert replace(made, ("g.c",), one, "1") == (one == asked or "int8" in cpu), f"the call does not ask for {cpu}"
+        if matrix.computed(made, cpu, arrays)[:right.nbytes] != right.tobytes():
+            print(f"seed {seed}: {cpu}: a number differs\n{layer.text()}")
+            return []
+    return words
 
 
 def main(program, seed, many):
@@ -53,8 +61,10 @@ def main(program, seed, many):
     for one in range(seed, seed + many):
         with tempfile.TemporaryDirectory() as folder:
             words.append(check(program, one, folder))
-    print(f"{many - words.count(-1)} of {many} layers from seed {seed} on are right, {sum(w > 0 for w in words)} with words in plain C")
-    return 1 if -1 in words or not any(w > 0 for w in words) else 0
+    right = [one for one in words if one]
+    seen = [sum(w > 0 for w in one) for one in zip(*right)]
+    print(f"{len(right)} of {many} layers from seed {seed} on are right, of {', '.join(ONES)} {seen} with words in plain C")
+    return 0 if len(right) == many and all(seen) else 1
 
 
 if __name__ == "__main__":
