@@ -455,15 +455,24 @@ bool contraction_counts_outer(const struct contraction *c)
 	return outer;
 }
 
+/* Is it a term's? A count of rows or columns is left to those that the other roles have. */
+static bool counts_terms(const struct contraction *c)
+{
+	bool counts = false;
+	for (int v = c->column + 1; v < MAX_VARS; v++)
+		counts |= c->counts[v] != NULL;
+	return counts;
+}
+
 bool contraction_exchange(const struct target *target, struct arena *arena, struct contraction *c)
 {
 	if (c->roles.exchanged)
 		return exchange(arena, c);
-	if (!contraction_counts_outer(c) || c->pad_count || c->pool.d || c->roles.widened || c->root->type != DTYPE_F32
+	if (counts_terms(c) || c->pad_count || c->pool.d || c->roles.widened || c->root->type != DTYPE_F32
 	        || !lies_across(c))
 		return false;
-	if (exchange(arena, c) && contraction_counts_outer(c) && index_is_affine(c->b_at)
-	        && index_factor(c->b_at, c->column) <= 2 && index_factor(c->out_at, c->column) == 1
+	if (exchange(arena, c) && !counts_terms(c) && index_is_affine(c->b_at) && index_factor(c->b_at, c->column) <= 2
+	        && index_factor(c->out_at, c->column) == 1
 	        && (!c->epilogue || contraction_in_lanes(target, c, c->epilogue)))
 		return true;
 	exchange(arena, c);

@@ -263,6 +263,7 @@ struct lowered *lower(const struct program *, const struct target *, enum optimi
  * are read behind it, which become `copied`, too. */
 void read_in_place(struct program *, const struct target *, const bool *copied);
 bool reads_behind(const struct lowered *, bool *copied);
+void read_dense(struct program *, const struct target *); /* dense.c: from a caller's rows to a caller's rows */
 void find_branches(struct lowered *); /* branch.c: which kernels the schedule runs only where a condition holds */
 /* groups.c: grouped sums get the group as a variable of its own. */
 void split_groups(struct program *, const struct target *);

@@ -61,6 +61,8 @@ static struct lowered *lower_as(const struct program *of, const struct target *t
 			lowered->memories = *options->memories;
 	}
 	read_in_place(program, target, copied);
+	if (!lowered->choice_count) /* each tensor that somebody names stays one */
+		read_dense(program, target);
 	copy_outputs(program);
 	few_terms_become_maps(program, target);
 	split_groups(program, target);

@@ -890,16 +890,34 @@ static bool goes_along(const struct loops *loops, const struct stmt *loop)
 	        && index_factor(store->at, loop->var) == 1 && judge(loops, &loop->body, loop->var, loop->extent) >= 0;
 }
 
-/* Each vector asks how many are left: of whole ones compilers make a copy by eight bytes a step. */
-static void along_row(struct loops *loops, struct stmt *loop)
+/* Each vector asks how many are left: of whole ones compilers make a copy by eight bytes a step.  In long rows vectors
+ * that are all there come first, some at once. */
+enum { ROW_VECTORS = 4 };
+static void along_row(struct loops *loops, struct stmt *loop, struct block *out)
 {
+	struct arena *arena = loops->arena;
 	const bool bytes = are_bytes(loops, loop, &loop->body);
-	const int lanes = loops->target->lanes * (bytes ? LANE_BYTES : 1);
+	const int lanes = loops->target->lanes * (bytes ? LANE_BYTES : 1), wide = lanes * ROW_VECTORS;
+	int64_t from = 0;
+	if ((!loop->first || (index_is_constant(loop->first, &from) && !from)) && loop->extent >= 2 * wide
+	        && !loops->target->options.small) {
+		struct stmt *whole = for_new(loops, loop->var, loop->extent / wide * wide, ROLE_SERIAL);
+		int end = index_new(loops, "m", loop->extent + 1,
+		        index_scale(arena, index_div(arena, loop->count, wide), wide), out);
+		struct copying copying;
+		copying_init(&copying, loops, true);
+		copy_block(&copying, &loop->body, &whole->body);
+		mark(&whole->body, loop->var, 0, bytes);
+		whole->step = lanes;
+		whole->tile = ROW_VECTORS;
+		whole->count = loop->first = index_var(arena, end, loop->extent + 1);
+		block_add(loops, out, whole);
+	}
 	mark(&loop->body, loop->var, 1, bytes);
-	loop->body.at[0]->some =
-	        index_add(loops->arena, loop->count, index_scale(loops->arena, count_index(loops, loop), -1));
+	loop->body.at[0]->some = index_add(arena, loop->count, index_scale(arena, count_index(loops, loop), -1));
 	loop->step = lanes;
 	loop->extent = ceil_div(loop->extent, lanes) * lanes;
+	block_add(loops, out, loop);
 }
 
 static void vectorise_block(struct loops *loops, struct block *block)
@@ -923,8 +941,9 @@ static void vectorise_block(struct loops *loops, struct block *block)
 		vectorise_block(loops, &stmt->body);
 		vectorise_block(loops, &stmt->other);
 		if (goes_along(loops, stmt))
-			along_row(loops, stmt);
-		block_add(loops, block, stmt);
+			along_row(loops, stmt, block);
+		else
+			block_add(loops, block, stmt);
 	}
 }
 

@@ -67,6 +67,23 @@ STEPS = HEAD + """steps (float[T,B,3] x) => (y, h, z, c)
 KINDS = {"float": np.float32, "double": np.float64, "float16": np.float16, "int64": np.int64, "int32": np.int32, "int16": np.int16, "int8": np.int8, "uint8": np.uint8, "bool": np.bool_}
 kinds = lambda each: [each % ((kind,) * each.count("%s")) for kind in KINDS]
 TYPES = HEAD + "types (" + ", ".join(kinds("%s[2,H,W] x_%s")) + ") => (" + ", ".join(kinds("%s[2,H,W] y_%s")) + ")\n{\n" + "\n".join(kinds("\ty_%s = Identity (x_%s)")) + "\n}\n"
+# From callers' rows to callers' rows: as one row, by planes, by rows; what another reads, too, and what is turned.
+MAPS = HEAD + """maps (float[2,5,H,W] x, float[2,5,H,W] z, int8[5,H,W] k, float[5,H,7] v) => (a, b, c, d, e, f, g)
+<float[5,1,1] bias = {%s}, float[7] across = {%s}, int8 four = {4}>
+{
+	sum = Add (x, z)
+	gate = Sigmoid (sum)
+	a = Mul (sum, gate)
+	more = Add (x, bias)
+	b = Exp (more)
+	wide = Cast <to = 1> (k)
+	c = Mul (x, wide)
+	d = Add (v, across)
+	e = Max (k, four)
+	f = Transpose <perm = [0,1,3,2]> (more)
+	g = ReduceSum (x)
+}
+"""
 HALVES = HEAD + """halves (float[1,1,H,2] x) => (float[1,1,H,2] y)
 <float[4] twice = {1,1,2,1}>
 {
@@ -78,15 +95,16 @@ HALVES = HEAD + """halves (float[1,1,H,2] x) => (float[1,1,H,2] y)
 with tempfile.TemporaryDirectory(prefix="test-heights.") as folder:
     os.chdir(folder)
     random, bits = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("INGOT_SEED", "1"))), {}
-    texts = {name: drawn(random, text) for name, text in (("skips", SKIPS), ("norms", NORMS), ("planes", PLANES), ("steps", STEPS), ("types", TYPES))}
+    texts = {name: drawn(random, text) for name, text in (("skips", SKIPS), ("norms", NORMS), ("planes", PLANES), ("steps", STEPS), ("types", TYPES), ("maps", MAPS))}
     for name, text in texts.items():
         with open(name + ".onnxtxt", "w") as file:
             file.write(text)
     floats = lambda *shape: random.standard_normal(shape, np.float32)
     feeds = {"skips": [{"x": floats(1, 3, h, w)} for h, w in ((4, 8), (24, 20), (12, 24))], "norms": [{"x": floats(n, 4, h, w)} for n, h, w in ((1, 2, 3), (2, 19, 6), (2, 20, 21))], "planes": [{"x": floats(2, 3, h, 64)} for h in (1, 7, 24)],
              "steps": [{"x": floats(t, b, 3)} for t, b in ((1, 1), (2, 2), (7, 1), (40, 2))],
-             "types": [{"x_" + kind: random.integers(0, 100, (2, h, w)).astype(type) for kind, type in KINDS.items()} for h, w in ((1, 1), (3, 77), (5, 100))]}
-    ranges = {"skips": ("H=4..24", "W=4..24"), "norms": ("N=1..2", "H=1..20", "W=1..21"), "planes": ("H=1..24",), "steps": ("T=1..40", "B=1..2"), "types": ("H=1..5", "W=1..100")}
+             "types": [{"x_" + kind: random.integers(0, 100, (2, h, w)).astype(type) for kind, type in KINDS.items()} for h, w in ((1, 1), (3, 77), (5, 100))],
+             "maps": [{"x": floats(2, 5, h, w), "z": floats(2, 5, h, w), "k": random.integers(-9, 9, (5, h, w)).astype(np.int8), "v": floats(5, h, 7)} for h, w in ((1, 1), (23, 39), (24, 70))]}
+    ranges = {"skips": ("H=4..24", "W=4..24"), "norms": ("N=1..2", "H=1..20", "W=1..21"), "planes": ("H=1..24",), "steps": ("T=1..40", "B=1..2"), "types": ("H=1..5", "W=1..100"), "maps": ("H=1..24", "W=1..70")}
     for target in (("interpreter",), ("jit",), ("c",), ("c", "--cpu", "generic"), ("c", "--optimise", "size"), ("cuda-emulated",)):
         wrong = []
         for name, given in feeds.items():
@@ -103,6 +121,10 @@ with tempfile.TemporaryDirectory(prefix="test-heights.") as folder:
     code, out, _ = run("show", "skips.onnxtxt", "--cpu", "x86-64-v4", "--dim", "H=4..24", "--dim", "W=4..24", "--stage", "loops")
     rows = [line for line in out.splitlines() if "= x" in line and ("y[p + l]" in line or "[p + l]" in line)]
     expect("rows of a counted width come and go by vectors, the last with as many lanes as are left", code == 0 and out.count("for 0 <= l < n by 16    serial") == 2 and len(rows) == 2 and all("    along l, n - l" in line for line in rows), out)
+    code, out, _ = run("show", "maps.onnxtxt", "--cpu", "x86-64-v4", "--dim", "H=1..24", "--dim", "W=1..70", "--stage", "kernels")
+    expect("maps of callers' rows read them where they are", code == 0 and "nodes x_there" in out and not any("nodes %s_there" % name in out for name in "zkv"), out)
+    code, out, _ = run("show", "maps.onnxtxt", "--cpu", "x86-64-v4", "--dim", "H=1..24", "--dim", "W=1..70", "--stage", "loops")
+    expect("and are one row, vectors that are all there first", code == 0 and all(line in out for line in ("for j < m by 64    serial", "for m <= j < n by 16    serial", "y[3360*b + 1680*i + j + 48] = ")), out)
     told("a skip connection that does not fit", 3, "is not as large as what stands beside it", "run", "skips.onnxtxt", "--input", "x=x.npy", "--target", "jit", "--dim", "H=4..24", "--dim", "W=4..24")
     with open("halves.onnxtxt", "w") as file:
         file.write(HALVES)
