@@ -106,6 +106,8 @@ uint64_t cuda_memory(struct cuda *, size_t bytes);                              
  * does. */
 void cuda_upload(struct cuda *, uint64_t to, const void *from, size_t bytes);
 void cuda_download(struct cuda *, void *to, uint64_t from, size_t bytes);
+/* to: 128 bytes, aligned to 64.  extent and pitch as TMA is told of them: dwords, bytes. */
+void cuda_map(struct cuda *, void *to, uint64_t at, const int64_t *extent, int64_t pitch, const int *box);
 void cuda_launch(struct cuda *, void *kernel, const char *name, unsigned blocks, unsigned warps, unsigned shared,
         void **arguments);
 void cuda_sync(struct cuda *);

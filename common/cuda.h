@@ -45,6 +45,12 @@
 	X(cuStreamWaitEvent, (void *, void *, unsigned)) \
 	X(cuLaunchKernelEx, (const void *, void *, void **, void **))
 
+/* By the bare libraries and the engine, where a kernel's arguments are tensor maps. */
+#define CUDA_DRIVER_MAPS(X) \
+	X(cuTensorMapEncodeTiled, \
+	        (void *, int, unsigned, void *, const unsigned long long *, const unsigned long long *, \
+	                const unsigned *, const unsigned *, int, int, int, int))
+
 /* By the engine besides. */
 #define CUDA_DRIVER_ENGINE(X) X(cuDeviceGetName, (char *, int, int))
 
@@ -113,6 +119,9 @@ enum {
 	CUDA_CAPABILITY_MINOR = 76,
 	CUDA_RESERVED_ADDRESSES = 102,
 	CUDA_UNTIMED = 2,
+	CUDA_MAP_DWORDS = 2,
+	CUDA_MAP_SWIZZLE = 3, /* of 128 bytes */
+	CUDA_MAP_LINES = 2,   /* L2 brings 128 bytes */
 	CUDA_PORTABLE = 1,
 	CUDA_INVALID_VALUE = 1,
 	CUDA_MEMORY_KIND = 2,

@@ -1,6 +1,7 @@
 /* engine_cuda.c: a model on a GPU: its .cu text through NVRTC, in memory, and NVIDIA's driver.  No C compiler, no
  * folder, and never another engine in its stead. */
 #include "engine.h"
+#include "emit/contraction.h"
 #include "emit/package.h"
 #include "loops/loops.h"
 #include "backends/backends.h"
@@ -203,12 +204,21 @@ static void launch(struct engine *engine, size_t k, const int64_t *rounds)
 	const struct launch *one = &gpu->launches.rows.at[k];
 	uint64_t values[ARGUMENTS_MOST];
 	void *pointers[ARGUMENTS_MOST];
+	struct {
+		_Alignas(64) char bytes[128];
+	} maps[BOXES_MOST], *map = maps;
 	if (one->count > ARGUMENTS_MOST)
 		fail(engine->model->build, EXIT_LIMIT, one->symbol, "%d arguments, %d at most", one->count,
 		        ARGUMENTS_MOST);
 	FOR (i, one->count) {
 		values[i] = address(gpu, &one->arguments[i], rounds);
 		pointers[i] = &values[i];
+		const struct launch_box *box = one->arguments[i].box;
+		if (box) {
+			cuda_map(gpu->cuda, map, values[i] + 4 * (uint64_t)box->lies.at, box->lies.extent,
+			        4 * box->lies.pitch, box->size);
+			pointers[i] = map++;
+		}
 	}
 	cuda_launch(gpu->cuda, gpu->kernels[k], one->symbol, (unsigned)one->blocks, (unsigned)one->warps,
 	        (unsigned)one->shared, pointers);

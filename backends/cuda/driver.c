@@ -7,13 +7,14 @@
 
 #define MEMBER(name, arguments) int(*name) arguments;
 struct functions {
-	CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) CUDA_DRIVER_ENGINE(MEMBER)
+	CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) CUDA_DRIVER_ENGINE(MEMBER) CUDA_DRIVER_MAPS(MEMBER)
 };
 #define ROW(name, arguments) { #name, #arguments },
-const struct driver_function driver_functions[] = { CUDA_DRIVER(ROW) CUDA_DRIVER_LIBRARIES(ROW){ 0 } };
+const struct driver_function driver_functions[] = { CUDA_DRIVER(ROW) CUDA_DRIVER_LIBRARIES(ROW)
+	        CUDA_DRIVER_MAPS(ROW){ 0 } };
 static const char *const names[] = {
 #define NAME(name, arguments) #name,
-	CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME) CUDA_DRIVER_ENGINE(NAME)
+	CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME) CUDA_DRIVER_ENGINE(NAME) CUDA_DRIVER_MAPS(NAME)
 };
 
 struct cuda {
@@ -46,7 +47,7 @@ static void open_driver(struct cuda *cuda)
 		        "there is no libcuda.so.1, which NVIDIA's driver brings; cuda-emulated runs the same kernels "
 		        "on the CPU");
 	for (size_t i = 0; i < COUNT(names); i++)
-		if (!(to[i] = dlsym(library, names[i])))
+		if (!(to[i] = dlsym(library, names[i])) && strcmp(names[i], "cuTensorMapEncodeTiled")) /* of CUDA 12 */
 			fail(cuda->build, EXIT_ENVIRONMENT, NULL, "NVIDIA's driver lacks %s: it is too old", names[i]);
 }
 
@@ -133,6 +134,18 @@ void cuda_download(struct cuda *cuda, void *to, uint64_t from, size_t bytes)
 {
 	if (bytes)
 		CALL(cuda, cuMemcpyDtoHAsync_v2, to, from, bytes, cuda->stream);
+}
+
+void cuda_map(struct cuda *cuda, void *to, uint64_t at, const int64_t *extent, int64_t pitch, const int *box)
+{
+	const unsigned long long extents[] = { (unsigned long long)extent[0], (unsigned long long)extent[1] },
+	                         pitches[] = { (unsigned long long)pitch };
+	const unsigned boxes[] = { (unsigned)box[0], (unsigned)box[1] }, steps[] = { 1, 1 };
+	if (!cuda->call.cuTensorMapEncodeTiled)
+		fail(cuda->build, EXIT_ENVIRONMENT, NULL,
+		        "NVIDIA's driver lacks cuTensorMapEncodeTiled: it is too old");
+	CALL(cuda, cuTensorMapEncodeTiled, to, CUDA_MAP_DWORDS, 2, (void *)(uintptr_t)at, extents, pitches, boxes,
+	        steps, 0, CUDA_MAP_SWIZZLE, CUDA_MAP_LINES, 0);
 }
 
 void cuda_launch(struct cuda *cuda, void *kernel, const char *name, unsigned blocks, unsigned warps, unsigned shared,

@@ -202,6 +202,7 @@ bool cli_takes_cuda(struct cli *cli)
 		struct target *target = arena_new(cli->build->arena, struct target);
 		*target = cli->cuda.archs.count ? *target_of_arch(cli, cli->cuda.archs.count / 2) : target_cuda;
 		target->options.tile = cli->cuda.tile;
+		target->options.pointers = cli->profile && !strcmp(cli->profile, "managed");
 		if (cli->cuda.tile_each)
 			list_others(cli, target);
 		cli->options.target = target;

@@ -47,7 +47,31 @@ static int64_t stage_floats(const struct contraction *c, int lanes)
 int64_t block_dynamic(const struct target *target, const struct contraction *c)
 {
 	int64_t bytes = 4 * c->block.stages * stage_floats(c, target->lanes);
+	bytes += c->block.boxed ? 2 * (int64_t)sizeof(int64_t) * c->block.stages : 0;         /* an mbarrier each way */
 	return bytes > target->scratch_bytes || product_is_of_groups(c->product) ? bytes : 0; /* aligned to 1024 */
+}
+
+int block_boxes(const struct target *target, const struct contraction *c, struct launch_box *boxes)
+{
+	struct tensor_box box[2];
+	if (!c->block.boxed || !find_boxes(target, c, &box[0], &box[1]))
+		return 0;
+	boxes[0] = (struct launch_box){ c->a->of, box[0], { c->block.depth, c->block.warps * c->tile.rows } };
+	boxes[1] = (struct launch_box){ c->panel.packed ? c->panel.packed : c->b->of, box[1],
+		{ c->block.depth, c->tile.vecs * target->lanes } };
+	return 2;
+}
+
+/* [{row}]: of a's box, and of b's, where a tile begins. */
+static struct value boxes_value(struct printing *p, struct printer *printer)
+{
+	const struct contraction *c = p->c;
+	struct launch_box boxes[BOXES_MOST];
+	struct value list = value_list(p->arena);
+	int count = block_boxes(p->emit->target, c, boxes);
+	FOR (i, count)
+		value_list_add(list, value_string(printer_index(printer, box_row(p->arena, c, &boxes[i].lies, i > 0))));
+	return count ? list : value_none();
 }
 
 /* [{name, by, extent}] of a run of variables, the outermost first: each is the whole / by % extent. */
@@ -201,6 +225,7 @@ struct value block_value(struct printing *p, struct printer *printer)
 	value_set_int(block, "stage", stage);
 	value_set_int(block, "shared", floats);
 	value_set_bool(block, "dynamic", block_dynamic(p->emit->target, c));
+	value_dict_set(block, "boxes", boxes_value(p, printer));
 	value_set_int(block, "sums_apart", block_sums_apart(c));
 	value_set_int(block, "heavy_rows",
 	        product_is_matrix(c->product) ? c->product->m : floats / c->block.warps / (c->tile.vecs * lanes));

@@ -80,5 +80,13 @@ int block_b_step(const struct printing *);
 int block_sums_apart(const struct contraction *); /* … and of rows of sums, beside those */
 int64_t block_dynamic(
         const struct target *, const struct contraction *); /* bytes, where a kernel's own are too few; else 0 */
+/* What TMA is told for its kernel's last arguments: of which tensor, as what, by boxes of so many dwords and rows. */
+struct launch_box {
+	struct definition *of;
+	struct tensor_box lies;
+	int size[2];
+};
+enum { BOXES_MOST = 2 };
+int block_boxes(const struct target *, const struct contraction *, struct launch_box *); /* so many; 0: none */
 
 #endif

@@ -183,6 +183,24 @@ static void add_loop(struct listing *l, const struct kernel *kernel, const struc
 			        scheduled(rounds->results[k])->bytes);
 }
 
+/* Behind the pointers of a kernel, the tensor maps of what some of them point to. */
+static int add_boxes(struct listing *l, const struct kernel *kernel, struct launch_argument *arguments)
+{
+	const struct emit *emit = l->w->emit;
+	struct launch_box *boxes = arena_new_array(emit->arena, struct launch_box, BOXES_MOST);
+	int pointers = (int)kernel->params.count,
+	    count = kernel->shape == SHAPE_CONTRACTION ? block_boxes(emit->target, kernel->detail, boxes) : 0;
+	FOR (i, count) {
+		int of = 0;
+		while (kernel->params.at[of].of != boxes[i].of)
+			of++;
+		arguments[pointers + i] = arguments[of];
+		arguments[pointers + i].box = &boxes[i];
+		push(emit->arena, &l->list->boxes, &boxes[i]);
+	}
+	return count;
+}
+
 static void add_kernels(struct listing *l, const struct lowered *lowered, const struct open *open)
 {
 	FOR_EACH (const struct kernel *kernel, lowered->kernels) {
@@ -191,16 +209,17 @@ static void add_kernels(struct listing *l, const struct lowered *lowered, const 
 			add_loop(l, kernel, open);
 			continue;
 		}
-		struct launch_argument *arguments = arguments_new(l, (int)kernel->params.count);
+		struct launch_argument *arguments = arguments_new(l, (int)kernel->params.count + BOXES_MOST);
 		FOR_ALL (i, kernel->params)
 			arguments[i] = argument_of(l, open, kernel->params.at[i].of, kernel->params.at[i].written);
+		int boxes = add_boxes(l, kernel, arguments);
 		add(l,
 		        (struct launch){ .kernel = kernel,
 		                .symbol = emit_symbol(l->w->emit, kernel),
 		                .blocks = launch_blocks(l->w, kernel),
 		                .warps = launch_warps(kernel),
 		                .shared = launch_shared(l->w, kernel),
-		                .count = (int)kernel->params.count,
+		                .count = (int)kernel->params.count + boxes,
 		                .arguments = arguments });
 	}
 }

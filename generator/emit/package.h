@@ -167,7 +167,8 @@ struct launch_argument {
 	struct place place;
 	enum dtype type;
 	bool written;
-	int64_t bytes; /* that it may reach */
+	int64_t bytes;                /* that it may reach */
+	const struct launch_box *box; /* it is a tensor map of what lies there (contraction.h); NULL: the pointer */
 	int64_t from, step[LOOPS_DEEP], flip[LOOPS_DEEP];
 };
 struct launch {
@@ -185,9 +186,10 @@ struct launch {
 };
 struct launch_list {
 	VECTOR(struct launch) rows;
-	VECTOR(int64_t) copies;               /* bytes that NAME_copy_BYTES copies */
-	VECTOR(struct launch_argument) moves; /* how arguments do, each way once; the first: not at all */
-	int depth;                            /* of loops; 0: there are none */
+	VECTOR(int64_t) copies;                  /* bytes that NAME_copy_BYTES copies */
+	VECTOR(struct launch_argument) moves;    /* how arguments do, each way once; the first: not at all */
+	VECTOR(const struct launch_box *) boxes; /* of all arguments, in their order */
+	int depth;                               /* of loops; 0: there are none */
 	bool captured; /* it may be a graph: the host reads nothing on the way, and there are not too many launches */
 };
 struct launch_list package_launches(struct writing *);

@@ -1,5 +1,6 @@
 /* package_cuda.c: kernels -> one .cu text, of all graphs, its images by NVRTC, and what runs them: the host's side in
  * C, through NVIDIA's driver. */
+#include "emit/contraction.h"
 #include "emit/package.h"
 #include "backends/backends.h"
 #include "base/embedded.h"
@@ -43,11 +44,31 @@ static void add_branches(struct writing *w, const struct launch_list *launches)
 	value_dict_set(w->globals, "ends", ends);
 }
 
+/* `maps` of the templates: [{at, extents, pitch, size}], bytes and dwords. */
+static struct value map_rows(struct arena *arena, const struct launch_list *launches)
+{
+	struct value list = value_list(arena);
+	FOR_EACH (const struct launch_box *box, launches->boxes) {
+		struct value map = value_dict(arena), extents = value_list(arena), size = value_list(arena);
+		FOR (i, 2) {
+			value_list_add(extents, value_int(box->lies.extent[i]));
+			value_list_add(size, value_int(box->size[i]));
+		}
+		value_set_int(map, "at", 4 * box->lies.at);
+		value_dict_set(map, "extents", extents);
+		value_set_int(map, "pitch", 4 * box->lies.pitch);
+		value_dict_set(map, "size", size);
+		value_list_add(list, map);
+	}
+	return list;
+}
+
 /* The launches as a GPU of the target's has them. */
 static struct value launch_rows(struct writing *w, const struct launch_list *launches, symbol_list *symbols, int gpu)
 {
 	struct arena *arena = w->emit->arena;
 	struct value list = value_list(arena);
+	int maps = 0;
 	FOR_ALL (k, launches->rows) {
 		const struct launch *row = &launches->rows.at[k];
 		const struct kernel *kernel = row->kernel ? kernel_of_gpu(row->kernel, gpu) : NULL;
@@ -60,6 +81,7 @@ static struct value launch_rows(struct writing *w, const struct launch_list *lau
 			value_dict_set(argument, "type",
 			        value_printf(arena, "%s%s *", a->written ? "" : "const ", dtypes[a->type].c));
 			value_set_int(argument, "moves", launch_move(launches, a));
+			value_set_int(argument, "map", a->box ? ++maps : 0);
 			value_list_add(arguments, argument);
 		}
 		value_set_int(launch, "number", (int64_t)k);
@@ -106,6 +128,7 @@ static void add_launches(struct writing *w)
 	struct launch_list launches = package_launches(w);
 	symbol_list symbols = { 0 };
 	value_dict_set(w->globals, "launches", launch_rows(w, &launches, &symbols, -1));
+	value_dict_set(w->globals, "maps", map_rows(arena, &launches));
 	value_dict_set(w->globals, "tables", launch_tables(w, &launches, &symbols));
 	FOR_ALL (k, launches.rows) {
 		const struct launch *row = &launches.rows.at[k];
@@ -379,10 +402,10 @@ static struct value host_arrays(struct writing *w, bool inputs, int64_t *end)
 	return list;
 }
 
-static struct value driver_value(struct arena *arena)
+static struct value driver_value(struct arena *arena, bool mapped)
 {
 	struct value list = value_list(arena);
-	for (const struct driver_function *one = driver_functions; one->name; one++) {
+	for (const struct driver_function *one = driver_functions; one[!mapped].name; one++) { /* the last is of maps */
 		struct value value = value_dict(arena);
 		value_set_string(value, "name", one->name);
 		value_set_string(value, "arguments", one->arguments);
@@ -444,10 +467,12 @@ static void add_host(struct writing *w)
 	const char *name = w->package->name, *host = arena_printf(arena, "%s.c", name);
 	struct value graphs = value_list(arena);
 	int64_t kernels = 0, memory = 0;
+	bool mapped = false;
 	FOR (p, w->package->part_count) {
 		package_part(w, p);
 		struct value graph = graph_value(w, kernels, &memory);
 		kernels += value_dict_get(graph, "count").integer;
+		mapped |= value_count(value_dict_get(w->globals, "maps")) > 0;
 		value_list_add(graphs, graph);
 	}
 	package_part(w, 0);
@@ -456,7 +481,8 @@ static void add_host(struct writing *w)
 	value_set_int(w->globals, "kernel_count", kernels);
 	value_set_bool(w->globals, "each", w->emit->target->other_count > 0);
 	value_set_int(w->globals, "memory_bytes", memory);
-	value_dict_set(w->globals, "driver", driver_value(arena));
+	value_dict_set(w->globals, "driver", driver_value(arena, mapped));
+	value_set_bool(w->globals, "mapped", mapped);
 	package_render(w, "cuda/header.jinja", arena_printf(arena, "%s.h", name));
 	package_render(w, "cuda/host.jinja", host);
 	push(arena, &w->headers, arena_printf(arena, "%s.h", name));

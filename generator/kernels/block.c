@@ -72,7 +72,7 @@ static struct issued issued_of(const struct target *target, const struct contrac
 			COPY_INSTRUCTIONS };
 	if (product_is_of_groups(p))
 		return (struct issued){ 4 * r * v * target->lanes / target->gpu->group_dot8s, 0,
-			r / target->lanes + v / 4, (double)COPY_INSTRUCTIONS / 4 };
+			r / target->lanes + v / 4, c->block.boxed ? 0 : (double)COPY_INSTRUCTIONS / 4 };
 	double parts = r / p->m, columns = v * target->lanes / p->n, terms = p->together,
 	       sums = 4 * r * v * target->lanes / target->gpu->dot8s;
 	loads = (parts + 2 * columns) / terms;
@@ -350,11 +350,13 @@ int block_a_together(const struct contraction *c)
 static bool choose_groups(const struct target *target, struct contraction *c, int sums)
 {
 	struct contraction warps = *c, as = *c;
+	struct tensor_box a, b;
 	int inner = c->column + c->terms;
 	bool quads = c->terms && block_a_together(c) == QUAD
 	        && (c->b->of->source == SOURCE_CONSTANT ? c->extents[inner] % QUAD == 0
 	                                                : block_b_together(c, inner) == QUAD);
 	c->product = warps.product = product_of_warp(c->product);
+	as.block.boxed = find_boxes(target, c, &a, &b);
 	if (target->share.warps || !quads || !choose_size(target, &as, sums)
 	        || (choose_size(target, &warps, sums) && !as.tile.forced
 	                && (warps.tile.forced || warps.block.reckoned.cycles < as.block.reckoned.cycles)))

@@ -634,7 +634,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		rows *= outer;
 		outer = 1;
 	}
-	kernel->warps = c->block.warps;
+	kernel->warps = c->block.warps + c->block.boxed;
 	c->row_blocks = ceil_div(rows, c->tile.rows * (c->block.warps ? c->block.warps : 1));
 	c->panels = ceil_div(vecs, c->tile.vecs);
 	c->tile.rows = c->block.warps ? c->tile.rows : (int)ceil_div(rows, c->row_blocks);

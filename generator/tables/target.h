@@ -91,7 +91,8 @@ struct target {
 			int rows, columns, terms;
 		} tile; /* --tile: of blocks of warps, wherever a product can have it; rows -1: none; 0: as reckoned */
 		bool log; /* each store to a buffer is logged: scalar loops alone, Winograd's steps in loops of their own */
-		bool small; /* code and stack as small as they go: target_small */
+		bool small;    /* code and stack as small as they go: target_small */
+		bool pointers; /* kernels take no other arguments: a managed module has no room for any */
 	} options;
 	const struct gpu_facts *gpu;           /* to fill, where blocks of warps make a product; NULL: none do */
 	const struct gpu_facts *const *others; /* --tile each: those of the other images, ascending */

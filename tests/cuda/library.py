@@ -447,6 +447,16 @@ def groups(ingot, driver, folder):
     for behaviour in "host", "device":
         got = library.run(driver, behaviour, STANDIN_CAPABILITY="90", STANDIN_VERSION="13090", STANDIN_KERNELS=kernels)
         expect("groups: " + behaviour, status == 0 and got[0] == 0 and not got[2] and got[3] == [array.tobytes() for array in want], got[:3])
+    source, changed = open(os.path.join(library.folder, "model.c")).read(), os.path.join(folder, "changed.c")
+    for what, text, other in (("of other memory", "map, values[i] + of->at", "map, device->weights + of->at"), ("of other rows", "of->extent, of->pitch", "of->extent, of->pitch + 16"),
+                              ("not aligned", "*map = made;", "*map = (struct tensor_map *)(void *)((char *)made + 8);"), ("not one", "pointers[i] = map++;", "")):
+        expect("groups: the text of a map " + what, source.count(text) == 1)
+        with open(changed, "w") as file:
+            file.write(source.replace(text, other))
+        call("gcc", "-std=gnu11", "-w", "-c", "-I", library.folder, changed, "-o", changed + ".o", cwd=folder)
+        library.link("changed", changed + ".o")
+        got = library.run(driver, "device", program="changed", STANDIN_CAPABILITY="90", STANDIN_VERSION="13090", STANDIN_KERNELS=kernels)
+        expect("groups: a map %s is seen" % what, status or got[0] or got[2] or got[3] != [array.tobytes() for array in want], got[:3])
     for capability in "80", "100":
         got = library.run(driver, "host", STANDIN_CAPABILITY=capability, STANDIN_VERSION="13090", STANDIN_KERNELS=kernels)
         expect("groups: no code for capability " + capability, "there is no code for a GPU of capability" in str(got[1]), got[:3])

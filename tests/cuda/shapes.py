@@ -109,7 +109,7 @@ SHAPES = {
     "groups_borders": ("64 x 64 x 32", {"x": (515, 328)}, {"w": (328, 810), "b": (810,)}, (515, 810), "t = MatMul(x, w) y = Add(t, b)", {**FLOAT16, **GROUPS}),
     "groups_wide": ("128 x 256 x 32", {"x": (1030, 72)}, {"w": (72, 4050)}, (1030, 4050), "y = MatMul(x, w)", {**HALVES, **GROUPS}),
     "groups_inputs": ("64 x 64 x 32", {"x": (300, 264), "w": (1000, 264)}, {}, (300, 1000), "y = Gemm <transB = 1> (x, w)", {**HALVES, **GROUPS}),
-    "groups_bytes": ("128 x 128 x 32", {"x": (1030, 336)}, {"w": (336, 1016)}, (1030, 1016), "y = MatMulInteger(x, w)", {**BYTES, **GROUPS}),
+    "groups_bytes": ("128 x 128 x 32", {"x": (1030, 720)}, {"w": (720, 1016)}, (1030, 1016), "y = MatMulInteger(x, w)", {**BYTES, **GROUPS}),
     "groups_tf32": ("64 x 64 x 32", {"x": (515, 132)}, {"w": (132, 810), "b": (810,)}, (515, 810), "t = MatMul(x, w) y = Add(t, b)", {**TF32, **GROUPS}),
     "groups_conv": ("64 x 64 x 32", {"x": (2, 24, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 24, 5, 5), "b": (130,)}, (2, 130, 15, 16),
                     "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", {**HALVES, **GROUPS}),
@@ -127,7 +127,7 @@ SHAPES = {
     "stored_alone": ("1 x 64", {"x": (1, 16)}, {"w": (16, 20000)}, (1, 20000), WIDENED + "y = MatMul(x, v)", {"w": "bfloat16"}),
 }
 EVERYWHERE = [name for name, shape in SHAPES.items() if "arch" not in dict(*shape[5:])]             # the others are for one GPU
-PLANTED = ("bytes_zero", "float16_borders", "tf32_inputs", "groups_borders")
+PLANTED = ("bytes_zero", "float16_borders", "tf32_inputs", "groups_borders", "groups_bytes", "groups_conv")
 # Without INGOT_LONG others stand for these, of the same tile, and NVRTC compiles each text for one architecture, by turns.
 LONG = bool(os.environ.get("INGOT_LONG"))
 LONG_ALONE = """quads inputs transposed epilogue heavy_large few_rows conv_1x1 conv_5x5 attention conv_deep bytes_borders bytes_inputs bytes_batches bytes_one_row bytes_conv halves_inputs
@@ -230,7 +230,7 @@ def wrongs_of(ingot, folder, name, nvrtc):
         yield said
         return
     for order in ["forward", "backward", "random"] if name in ("whole", "conv_5x5", "winograd_left", "attention_odd", "bytes_conv", "halves_conv", "groups_borders", "groups_conv") else ["random"]:
-        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_ORDER": order, **({"INGOT_EMULATOR_RACES": "1"} if name == "groups_borders" else {})}, *math)
+        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_ORDER": order, **({"INGOT_EMULATOR_RACES": "1"} if name in ("groups_borders", "groups_bytes") else {})}, *math)
         if got is None:
             yield "%s: %s" % (order, said)
         elif not same(got, want):
@@ -268,15 +268,23 @@ def wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture):
             yield "%s: a branch stands around what is copied next, so that nothing of it goes among what multiplies" % architecture
 
 
-# In the prelude: (what, text, another)
+# In the templates: (what, text, another)
 FAULTS = [("columns of b", "LANE % 4 + 4) + LANE / 4)", "LANE % 4 + 4) + LANE % 8)"), ("dwords of b", "(row) * (LANE % 4 + 4)", "(row) * (LANE % 4)"), ("rows of a", "(LANE % 16) + 4 * (LANE / 16)", "(LANE / 2) + 4 * (LANE % 2)"),
           ("rows of sums", "2 * (LANE % 4), 8 * (row))", "2 * (LANE % 4), 4 * (row))"), ("columns of sums", "matrix_pair(p, c[0], c[1])", "matrix_pair(p, c[1], c[0])")]
 
-# Of warpgroups: what fails, or gives other sums.
-GROUP_FAULTS = [("no fence for copies", "proxy_fence() emulator_proxy_fence()", "proxy_fence()"), ("no fence for registers", "group_begin() emulator_wgmma_fence()", "group_begin()"),
+# Of warpgroups: what fails, or gives other sums.  Their factors come by copies, or by boxes.
+COPY_FAULTS = [("no fence for copies", "proxy_fence() emulator_proxy_fence()", "proxy_fence()"), ("another swizzle", ">> 3 & 28", ">> 3 & 24")]
+GROUP_FAULTS = [("no fence for registers", "group_begin() emulator_wgmma_fence()", "group_begin()"),
                 ("no wait", "group_wait(n) emulator_wgmma_wait(n)", "group_wait(n)"), ("a wait too late", "emulator_wgmma_wait(n)", "emulator_wgmma_wait(2 * (n))"),
-                ("no commit", "group_commit() emulator_wgmma_commit()", "group_commit()"), ("another swizzle", ">> 3 & 28", ">> 3 & 24"), ("eight rows apart", "(uint64_t)64 << 32", "(uint64_t)32 << 32"),
+                ("no commit", "group_commit() emulator_wgmma_commit()", "group_commit()"), ("eight rows apart", "(uint64_t)64 << 32", "(uint64_t)32 << 32"),
                 ("type of sums", "k16.f32.f16.f16", "k16.f32.bf16.bf16"), ("columns of sums", "matrix_pair(p, c[0], c[1])", "matrix_pair(p, c[1], c[0])")]
+FULL, INIT, EMPTY = "mbarrier_wait(full + (unsigned)chunk % {{ block.stages }}, ", "mbarrier_init(empty + i, {{ block.warps }})", "mbarrier_arrive(empty + (unsigned)(chunk - 1)"
+BOX_FAULTS = [("no wait for boxes", FULL, "(void)(0, "), ("another phase of what is full", FULL, FULL + "1 ^ "), ("another phase of what is empty", "& 1) ^ 1)", "& 1))"),
+              ("few bytes", "{{ 4 * block.stage }})", "{{ 4 * block.stage }} - 16)"), ("many bytes", "{{ 4 * block.stage }})", "{{ 4 * block.stage }} + 16)"),
+              ("given back early", EMPTY, "mbarrier_arrive(empty + (unsigned)chunk"), ("not given back", EMPTY, "if (chunk < 1) " + EMPTY), ("given back twice", EMPTY, "mbarrier_arrive(empty + (unsigned)(chunk - 1) % {{ block.stages }}), " + EMPTY),
+              ("by fewer warps", INIT, INIT[:-1] + " / 2)"), ("no fence behind barriers", "\t\tmbarrier_fence();\n", ""), ("no meeting behind barriers", "\tblock_barrier();\n\tif (threadIdx.y == {{ block.warps }})", "\tif (threadIdx.y == {{ block.warps }})"),
+              ("no meeting in front of sums", "warps_meet(%s)", "(void)%s"), ("rows of a", "{{ boxes[0] }} + m0", "{{ boxes[0] }} + m0 + 1"), ("terms", "&map_b, full + stage, (int)(", "&map_b, full + stage, (int)(1 + ")]
+OF_GROUPS = {"groups_conv": COPY_FAULTS, "groups_borders": GROUP_FAULTS, "groups_bytes": BOX_FAULTS}        # the last has two groups of warps
 
 KINDS = {"bf16": "m16n8k16.row.col.f32.bf16.bf16.f32", "f16": "m16n8k16.row.col.f32.f16.f16.f32", "tf32": "m16n8k8.row.col.f32.tf32.tf32.f32"}
 
@@ -286,17 +294,20 @@ def wrongs_planted(ingot, folder, name):
     from conflicts import counted
     model, inputs, math = write(folder, name), SHAPES[name][1], options_of(name)
     want, _ = run(ingot, folder, model, inputs, by_whom(ingot), {})
-    planted, counts = os.path.join(folder, "planted", "cuda"), os.path.join(folder, "counts")
-    os.makedirs(planted, exist_ok=True)
-    with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "templates", "cuda", "prelude.jinja")) as f:
-        prelude = f.read()
-    for what, before, after in GROUP_FAULTS if "sm_90a" in math else FAULTS[:1] + [("type of fragments", KINDS[math[1]], KINDS["bf16"])] if math else FAULTS + [("no swizzle", ">> 3 & 28", ">> 3 & 0")]:
-        if prelude.count(before) != 1:
+    planted, counts, texts = os.path.join(folder, "planted"), os.path.join(folder, "counts"), {}
+    for part in "cuda/prelude.jinja", "cuda/contraction.jinja", "common/contraction.jinja":
+        with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "templates", part)) as f:
+            texts[part] = f.read()
+    for what, before, after in OF_GROUPS[name] if "sm_90a" in math else FAULTS[:1] + [("type of fragments", KINDS[math[1]], KINDS["bf16"])] if math else FAULTS + [("no swizzle", ">> 3 & 28", ">> 3 & 0")]:
+        if sum(text.count(before) for text in texts.values()) != 1:
             yield "the text of a fault: %s" % what
-        with open(os.path.join(planted, "prelude.jinja"), "w") as f:
-            f.write(prelude.replace(before, after))
-        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_COUNTS": counts} if what == "no swizzle" else {"INGOT_EMULATOR_ORDER": "random"} if "sm_90a" in math else {}, "--templates", os.path.dirname(planted), *math)
-        if "sm_90a" in math and got is None and re.search("fence|waited|no one", said):
+        for part, text in texts.items():
+            os.makedirs(os.path.dirname(os.path.join(planted, part)), exist_ok=True)
+            with open(os.path.join(planted, part), "w") as f:
+                f.write(text.replace(before, after))
+        watched = {"INGOT_EMULATOR_RACES": "1"} if (what, before, after) in BOX_FAULTS else {}
+        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_COUNTS": counts} if what == "no swizzle" else {"INGOT_EMULATOR_ORDER": "random", **watched} if "sm_90a" in math else {}, "--templates", planted, *math)
+        if "sm_90a" in math and got is None and re.search("fence|waited|no one|race|mbarrier|deadlock", said):
             continue
         if got is None or (not same(got, want)) != (what != "no swizzle") or (what == "no swizzle" and not counted(counts)[0]):
             yield "planted, and not seen: %s %s" % (what, said)

@@ -56,14 +56,22 @@ static struct driver {
 	        (*drop)(void *), (*give)(unsigned long long), (*destroy)(void *);
 	int (*event)(void **, unsigned), (*forget)(void *), (*record)(void *, void *),
 	        (*elapsed)(float *, void *, void *), (*fill)(unsigned long long, unsigned char, size_t, void *);
+#if CONSTANT(_MAPS)
+	int (*map)(void *, int, unsigned, void *, const unsigned long long *, const unsigned long long *,
+	        const unsigned *, const unsigned *, int, int, int, int);
+#endif
 } cu;
-static const char *const names[] = { "cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute",
-	"cuDriverGetVersion", "cuDeviceTotalMem_v2", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuMemAlloc_v2",
-	"cuMemcpyHtoDAsync_v2", "cuStreamCreate", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
-	"cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuStreamSynchronize", "cuGraphExecDestroy",
-	"cuModuleLoadDataEx", "cuModuleGetFunction", "cuModuleUnload", "cuLaunchKernel", "cuGraphDestroy",
-	"cuMemFree_v2", "cuStreamDestroy_v2", "cuEventCreate", "cuEventDestroy_v2", "cuEventRecord",
-	"cuEventElapsedTime", "cuMemsetD8Async" };
+static const char *const names[] = {
+	"cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDriverGetVersion", "cuDeviceTotalMem_v2",
+	"cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuMemAlloc_v2", "cuMemcpyHtoDAsync_v2", "cuStreamCreate",
+	"cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
+	"cuStreamSynchronize", "cuGraphExecDestroy", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuModuleUnload",
+	"cuLaunchKernel", "cuGraphDestroy", "cuMemFree_v2", "cuStreamDestroy_v2", "cuEventCreate", "cuEventDestroy_v2",
+	"cuEventRecord", "cuEventElapsedTime", "cuMemsetD8Async",
+#if CONSTANT(_MAPS)
+	"cuTensorMapEncodeTiled"
+#endif
+};
 
 static int fail(const char *what, int status)
 {
@@ -320,6 +328,20 @@ static void calls_close(void)
 			NEED(cu.give(calls.at[s][i]));
 }
 
+#if CONSTANT(_MAPS)
+static const void *map_of(const struct OF(_map) * of, unsigned long long at)
+{
+	static struct {
+		_Alignas(64) char bytes[128];
+	} maps[CONSTANT(_MAPS_MOST)];
+	static unsigned turn;
+	static const unsigned steps[] = { 1, 1 };
+	void *map = &maps[turn++ % CONSTANT(_MAPS_MOST)];
+	NEED(cu.map(map, 2, 2, (void *)(uintptr_t)(at + of->at), of->extent, &of->pitch, of->box, steps, 0, 3, 2, 0));
+	return map;
+}
+#endif
+
 static void launch_one(const struct launching *launching, int set)
 {
 	const struct OF(_launch) *launch = launching->launch;
@@ -335,6 +357,10 @@ static void launch_one(const struct launching *launching, int set)
 		        : argument->place == CONSTANT(_INPUT) ? of[argument->at]
 		                                              : of[calls.inputs + argument->at];
 		arguments[a] = &at[a];
+#if CONSTANT(_MAPS)
+		if (argument->map)
+			arguments[a] = (void *)(uintptr_t)map_of(&OF(_maps)[argument->map - 1], at[a]);
+#endif
 	}
 	NEED(cu.launch(device->kernels[launch->kernel], launch->blocks, 1, 1, CONSTANT(_THREADS), launch->warps, 1,
 	        launch->shared, timer.stream, arguments, NULL));

@@ -191,6 +191,7 @@ static bool open_texts(void)
 			return false;
 		}
 		text->images = dlsym(library, "standin_images");
+		*(void **)&text->map = dlsym(library, "standin_map");
 		text_count = i + 1;
 	}
 	return true;

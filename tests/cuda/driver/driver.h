@@ -50,6 +50,8 @@ enum {
 	DEVICES_MOST = 8,
 	TEXTS_MOST = 8,
 	FORKS_MOST = 16,
+	MAP_BYTES = 128,
+	MAP_VALUES = MAP_BYTES / 8,
 	SHARED_USUAL = 48 << 10
 };
 #define ARENA ((size_t)1 << 36)
@@ -58,7 +60,7 @@ enum {
 struct kernel_row {
 	const char *name;
 	void (*thunk)(void **);
-	int parameters;
+	int parameters, maps; /* maps: how many of them, the last ones, are tensor maps */
 };
 struct image_row {
 	const unsigned char *at, *end;
@@ -68,6 +70,8 @@ struct text {
 	const struct kernel_row *kernels;
 	const struct image_row *images;
 	int (*launch)(const char *, void (*)(void **), void **, const unsigned *, const unsigned *, size_t);
+	/* What is wrong with it; NULL: it is as the emulator has it.  The member is NULL where no kernel takes maps. */
+	const char *(*map)(void *to, void *at, const unsigned long long *, unsigned long long, const unsigned *);
 	const char *(*message)(void);
 };
 struct module;
@@ -99,7 +103,7 @@ struct operation {
 	long number;         /* in the order of their issue */
 	bool late;           /* COPY_IN: the call has returned, and nobody has waited yet */
 	unsigned grid[3], block[3], shared;
-	uint64_t *values; /* LAUNCH: parameters */
+	uint64_t *values; /* LAUNCH: parameters, of maps the address; then the maps */
 	void *host;
 	uint64_t at, from; /* from: COPY */
 	int byte;
@@ -215,6 +219,7 @@ bool may_reach(int device, int other); /* $STANDIN_PEERS */
 /* execute.c: the device's thread, and what is queued for it */
 void *work(void *unused);
 void execute(struct operation *);
+int values_of(const struct function *); /* of its launch */
 void operation_free(struct operation *);
 struct operation again(const struct operation *); /* as another one, which a graph keeps or launches */
 void event_free(struct event *);

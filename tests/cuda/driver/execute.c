@@ -25,6 +25,8 @@ static void protect(const struct operation *one, int how)
 		protect_at(one->from, how);
 }
 
+int values_of(const struct function *function) { return function->parameters + MAP_VALUES * function->row->maps; }
+
 void execute(struct operation *one)
 {
 	if (one->kind == RECORD || one->kind == WAIT) {
@@ -49,8 +51,11 @@ void execute(struct operation *one)
 		memset((void *)(uintptr_t)one->at, one->byte, one->bytes);
 	else {
 		void *pointers[PARAMETERS_MOST];
-		for (int i = 0; i < one->function->row->parameters; i++)
+		const struct kernel_row *row = one->function->row;
+		for (int i = 0; i < row->parameters; i++)
 			pointers[i] = (void *)(uintptr_t)one->values[i];
+		for (int i = 0; i < row->maps; i++)
+			pointers[row->parameters - row->maps + i] = &one->values[row->parameters + MAP_VALUES * i];
 		const struct text *text = one->function->module->text;
 		if (text->launch(one->function->name, one->function->row->thunk, pointers, one->grid, one->block,
 		            one->shared)) {
@@ -73,7 +78,7 @@ void operation_free(struct operation *one)
 struct operation again(const struct operation *one)
 {
 	struct operation made = *one;
-	size_t bytes = one->kind == LAUNCH ? sizeof *one->values * (size_t)one->function->parameters : 0;
+	size_t bytes = one->kind == LAUNCH ? sizeof *one->values * (size_t)values_of(one->function) : 0;
 	made.values = bytes ? memcpy(malloc(bytes), one->values, bytes) : NULL;
 	return made;
 }

@@ -191,6 +191,48 @@ EXPORT int cuFuncSetAttribute(void *handle, int attribute, int value)
 	return end(OK);
 }
 
+/* As NVIDIA's header has it; of dwords, two axes, rows of 128 bytes that are swizzled. */
+EXPORT int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *at, const unsigned long long *extents,
+        const unsigned long long *pitches, const unsigned *box, const unsigned *steps, int interleave, int swizzle,
+        int lines, int fill)
+{
+	BEGIN(true);
+	const char *says = "no kernel takes maps";
+	if (type != 2 || rank != 2 || steps[0] != 1 || steps[1] != 1 || interleave || swizzle != 3 || lines < 0
+	        || lines > 3 || fill)
+		return end(INVALID_VALUE);
+	for (int i = 0; i < text_count; i++)
+		if (texts[i].map) {
+			memset(map, 0, MAP_BYTES);
+			says = texts[i].map(map, at, extents, *pitches, box);
+			break;
+		}
+	if (says)
+		complain("cuTensorMapEncodeTiled: %s", says);
+	return end(says ? INVALID_VALUE : OK);
+}
+
+/* Behind pointers maps begin at whole 64 bytes, counted from where ptxas has parameters begin. */
+static bool has_bytes(const struct kernel_row *row, int bytes)
+{
+	int least = 8 * (row->parameters - row->maps) + MAP_BYTES * row->maps;
+	return row->maps ? bytes >= least && bytes < least + 64 : bytes == least;
+}
+
+static uint64_t *values_new(const struct function *function, void **parameters)
+{
+	int maps = function->row->maps, pointers = function->parameters - maps;
+	uint64_t *values = malloc(sizeof *values * (size_t)(values_of(function) + 1));
+	for (int i = 0; i < function->parameters; i++)
+		memcpy(&values[i], parameters[i], 8);
+	for (int i = 0; i < maps; i++) {
+		if ((uintptr_t)parameters[pointers + i] % 64)
+			complain("%s: a tensor map that is not aligned to 64 bytes", function->name);
+		memcpy(&values[function->parameters + MAP_VALUES * i], parameters[pointers + i], MAP_BYTES);
+	}
+	return values;
+}
+
 static int launch(struct operation one, void *stream, void **parameters)
 {
 	const struct function *function = one.function;
@@ -209,15 +251,13 @@ static int launch(struct operation one, void *stream, void **parameters)
 		        function->shared_most);
 		return INVALID_VALUE;
 	}
-	if (function->parameters != function->row->parameters || function->bytes != 8 * function->parameters
+	if (function->parameters != function->row->parameters || !has_bytes(function->row, function->bytes)
 	        || function->parameters > PARAMETERS_MOST) {
 		complain("%s: the image has %d parameters of %d bytes, the text %d", function->name,
 		        function->parameters, function->bytes, function->row->parameters);
 		return INVALID_VALUE;
 	}
-	one.values = malloc(sizeof *one.values * (size_t)(function->parameters + 1));
-	for (int i = 0; i < function->parameters; i++)
-		memcpy(&one.values[i], parameters[i], 8);
+	one.values = values_new(function, parameters);
 	return enqueue(stream, one);
 }
 

@@ -1,0 +1,75 @@
+/* boxes.c: factors of a product that TMA brings, a box of their rows at a time: where the terms of a row (a), or of a
+ * column (b), follow each other, and rows lie a pitch apart, whatever they are numbered by. */
+#include "kernels/kernels.h"
+
+enum { QUAD = 4 };
+
+/* Variables first … first + count - 1 as one: neighbours of the innermost lie `step` apart, all others where it ends.
+ * step 0: whatever the first of them says. */
+static bool follow(const struct contraction *c, const struct index *at, int first, int count, int64_t *step)
+{
+	int64_t next = *step;
+	for (int v = first + count - 1; v >= first; v--) {
+		if (c->extents[v] == 1)
+			continue;
+		if (!next)
+			next = *step = index_factor(at, v);
+		if (index_factor(at, v) != next || next <= 0)
+			return false;
+		next *= c->extents[v];
+	}
+	return true;
+}
+
+/* rows: those that a block has side by side, from this variable on. */
+static bool find_box(const struct contraction *c, const struct index *at, int rows, int count, struct tensor_box *box)
+{
+	int64_t one = 1, pitch = 0, terms = 1, last = 0;
+	FOR (t, c->terms)
+		terms *= c->extents[c->column + 1 + t];
+	if (!index_is_affine(at) || at->constant < 0 || at->constant % QUAD
+	        || !follow(c, at, c->column + 1, c->terms, &one) || !follow(c, at, rows, count, &pitch))
+		return false;
+	pitch = pitch ? pitch : terms;
+	for (int v = 0; v <= c->column; v++) {
+		if (index_factor(at, v) < 0 || index_factor(at, v) % pitch)
+			return false;
+		last += index_factor(at, v) / pitch * (c->extents[v] - 1);
+	}
+	*box = (struct tensor_box){ at->constant, { terms, last + 1 }, pitch };
+	return pitch >= terms && pitch % QUAD == 0 && terms <= INT32_MAX && last < INT32_MAX;
+}
+
+/* Packed columns of all batches follow each other. */
+static struct tensor_box packed_box(const struct contraction *c, int lanes)
+{
+	struct tensor_box box = { 0, { 1, ceil_div(c->extents[c->column], lanes) * lanes }, 0 };
+	FOR (t, c->terms)
+		box.extent[0] *= c->extents[c->column + 1 + t];
+	FOR (v, c->batches)
+		box.extent[1] *= c->extents[v];
+	box.pitch = box.extent[0];
+	return box;
+}
+
+bool find_boxes(const struct target *target, const struct contraction *c, struct tensor_box *a, struct tensor_box *b)
+{
+	bool packed = c->b->of->source == SOURCE_CONSTANT;
+	if (packed)
+		*b = packed_box(c, target->lanes);
+	return !target->options.pointers && !c->pad_count && find_box(c, c->a_at, c->batches, c->rows, a)
+	        && (packed ? b->extent[1] <= INT32_MAX : find_box(c, c->b_at, c->column, 1, b));
+}
+
+const struct index *box_row(struct arena *arena, const struct contraction *c, const struct tensor_box *box, bool of_b)
+{
+	const struct index *row = index_constant(arena, 0);
+	const struct index *at = of_b ? c->b_at : c->a_at;
+	int64_t packed = box->extent[1];
+	FOR (v, c->batches) {
+		packed /= of_b ? c->extents[v] : 1;
+		int64_t by = of_b && c->b_mode == B_PACKED ? packed : index_factor(at, v) / box->pitch;
+		row = index_add(arena, row, index_scale(arena, index_var(arena, v, c->extents[v]), by));
+	}
+	return row;
+}
