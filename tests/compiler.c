@@ -264,7 +264,8 @@ int main(int count, char **words)
 	        && !strstr(name, "elf");
 	        i++)
 		words[i] = strcmp(words[i], "-O2") ? words[i] : level;
-	bool as_it_is = false, compiles = false, language = false, output = false, assembles = false, syntax = false;
+	bool as_it_is = false, compiles = false, language = false, output = false, assembles = false, syntax = false,
+	     lists = false;
 	int sources = 0;
 	const char *source = NULL;
 	for (int i = 1; i < count; i++) {
@@ -273,6 +274,7 @@ int main(int count, char **words)
 		syntax = syntax || !strcmp(words[i], "-fsyntax-only");
 		assembles = assembles || is_assembly(words[i]);
 		language = language || begins(words[i], "-x");
+		lists = lists || !strcmp(words[i], "-MD");
 		output = output || !strcmp(words[i], "-o");
 		sources += is_source(words[i]);
 		source = is_source(words[i]) ? words[i] : source;
@@ -290,7 +292,8 @@ int main(int count, char **words)
 	all[n++] = (char *)find(name);
 	memcpy(all + n, words + 1, (size_t)count * sizeof *words);
 	n += count - 1;
-	if (!as_it_is && sources > 0)
+	lists = lists && sources == 1 && is_plain(source); /* of what a file includes: a build asks for one itself */
+	if (lists || (!as_it_is && sources > 0))
 		setenv("CCACHE_DEPEND", "1", 1);
 	/* A temporary folder has another name each time: what lies there is named as it is seen from where this runs. */
 	setenv("CCACHE_BASEDIR", "/", 1);
@@ -300,7 +303,7 @@ int main(int count, char **words)
 		format(told, sizeof told, 0, ".d");
 		char *last[] = { "-MMD", "-MF", told, NULL };
 		memcpy(all + n, last, sizeof last);
-	} else {
+	} else if (!lists) {
 		unsetenv("CCACHE_DEPEND");
 	}
 	execv(all[0], all);
