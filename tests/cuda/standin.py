@@ -298,7 +298,7 @@ def main():
         library.call("g++", "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-I", library.EMULATOR, '-DTEXT="%s"' % os.path.join(HERE, "kernels.cu"), "-DKERNELS=X(turn)",
                      os.path.join(HERE, "driver", "kernels.cpp"), os.path.join(library.EMULATOR, "emulator.cpp"), "-o", kernels)
         for case, says in CASES:
-            done = subprocess.run([sys.executable, __file__, case.__name__], capture_output=True, text=True, timeout=60,
+            done = subprocess.run([sys.executable, __file__, case.__name__], capture_output=True, text=True, timeout=600,
                                   env={**os.environ, "LD_LIBRARY_PATH": driver, "STANDIN_KERNELS": kernels})
             said = re.fullmatch("stand-in: %s\n" % says, done.stderr) if says else not done.stderr
             if done.returncode or not said:

@@ -7,10 +7,10 @@ With INGOT each also goes through `INGOT build --no-compile`: exit 0, 3, 4, 6 (2
 Takes cases/bad ($INGOT_CASES, or ../shared/cases beside the project) and files of its own around external data.  A copy is
 used, so that links can be made.  Ends with 77 where there are no cases.  With INGOT also what graphs/infer refuses, and large/: huge numbers,
 loops without an end; each with its message behind "# fails: ", or built."""
-import glob, json, os, re, resource, shutil, stat, subprocess, sys, tempfile, time
+import glob, json, os, re, resource, shutil, stat, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECONDS, BYTES = 5, 512 << 20
+SECONDS, BYTES = 5, 512 << 20             # of the processor, which a signal ends
 
 # What reading does not decide: shapes, types, values and operators, which inference knows.
 LATER = """24 26 26b 27 34 36b 37 37b 38b 38e 38g 38i 39b 40 41 42 43 51c 51d 56 56c 56d 57""".split()
@@ -26,9 +26,8 @@ def limits(memory):
 
 
 def run(program, path, memory):
-    start = time.monotonic()
-    done = subprocess.run([program, path], capture_output=True, timeout=60, preexec_fn=limits(memory), cwd=os.path.dirname(path))
-    return done.returncode, done.stdout, done.stderr, time.monotonic() - start
+    done = subprocess.run([program, path], capture_output=True, preexec_fn=limits(memory), cwd=os.path.dirname(path))
+    return done.returncode, done.stdout, done.stderr
 
 
 def varint(n):
@@ -94,15 +93,15 @@ def own(folder):
 def whole(ingot, path, expect, memory, message=""):
     """What is wrong about a whole build, or None."""
     with tempfile.TemporaryDirectory() as folder:
-        out, start = os.path.join(folder, "out"), time.monotonic()
-        done = subprocess.run([ingot, "build", path, "-o", out, "--no-compile"], capture_output=True, timeout=60,
+        out = os.path.join(folder, "out")
+        done = subprocess.run([ingot, "build", path, "-o", out, "--no-compile"], capture_output=True,
                               stdin=subprocess.DEVNULL, preexec_fn=limits(memory))
-        seconds, left = time.monotonic() - start, os.listdir(out) if os.path.isdir(out) else []
+        left = os.listdir(out) if os.path.isdir(out) else []
     code = done.returncode
-    right = code in (0, 2, 3, 4, 6) and seconds < SECONDS and (code == 0 or not left)
+    right = code in (0, 2, 3, 4, 6) and (code == 0 or not left)
     right &= code == 0 or done.stderr.count(b"\n") == 1 and (message.encode() if message else os.path.basename(path).encode()) in done.stderr
     right &= expect == "EITHER" or (code != 0 if expect == "REJECT" else code in (0, 4))
-    return None if right else f"build: code {code}, {seconds:.1f} s, left {left}, {done.stderr.decode('utf-8', 'replace')[-300:].strip()}"
+    return None if right else f"build: code {code}, left {left}, {done.stderr.decode('utf-8', 'replace')[-300:].strip()}"
 
 
 def main(program, ingot=None):
@@ -110,7 +109,7 @@ def main(program, ingot=None):
     if not os.path.isdir(cases):
         print(f"skipped: no cases at {cases}; INGOT_CASES names their folder")
         return 77
-    program, bad, slowest = os.path.abspath(program), 0, 0
+    program, bad = os.path.abspath(program), 0
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(cases, os.path.join(folder, "bad"), dirs_exist_ok=True)
         folder = os.path.join(folder, "bad")
@@ -131,13 +130,12 @@ def main(program, ingot=None):
         memory = run(program, os.path.join(folder, tests[0][0]), True)[0] == 0
         for file, expect, later, why in tests:
             path = os.path.join(folder, file)
-            code, out, err, seconds = run(program, path, memory)
-            slowest = max(slowest, seconds)
+            code, out, err = run(program, path, memory)
             line = out.decode("utf-8", "replace")
-            right = code in (0, 3, 4, 6) and line.count("\n") == 1 and line.startswith(path) and not err and seconds < SECONDS
+            right = code in (0, 3, 4, 6) and line.count("\n") == 1 and line.startswith(path) and not err
             right &= expect == "EITHER" or (code == 0) == (expect == "ACCEPT" or later)
             if not right:
-                print(f"{file} ({expect}: {why}): code {code}, {seconds:.1f} s, {line.strip()[:200]} {err.decode()[-300:]}")
+                print(f"{file} ({expect}: {why}): code {code}, {line.strip()[:200]} {err.decode()[-300:]}")
                 bad += 1
             wrong = ingot and whole(os.path.abspath(ingot), path, expect, memory)
             if wrong:
@@ -157,7 +155,7 @@ def main(program, ingot=None):
         if done.returncode or done.stderr:
             print(f"cut models: code {done.returncode} {done.stderr.decode()[-500:]}")
             bad += 1
-    print(f"{len(tests)} models, {'with' if memory else 'without'} a limit of memory, slowest {slowest:.2f} s; {bad} wrong")
+    print(f"{len(tests)} models, {'with' if memory else 'without'} a limit of memory; {bad} wrong")
     return 1 if bad else 0
 
 

@@ -21,8 +21,8 @@ with tempfile.TemporaryDirectory() as folder:
     nodes = [onnx.helper.make_node("MatMul", ["x", "w0"], ["h"]), onnx.helper.make_node("Gemm", ["h", "w1"], ["y"], transB=1)]
     ends = [onnx.helper.make_tensor_value_info(name, 1, [1, SIZE]) for name in "xy"]
     onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", ends[:1], ends[1:], tensors), opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), model)
-    # By a process between: what this one has would count as the program's.
-    code = "import resource, subprocess, sys\ndone = subprocess.run(sys.argv[1:]).returncode\nprint(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\nsys.exit(done)"
+    # By a process between: what this one has would count as the program's.  Without huge pages (PR_SET_THP_DISABLE).
+    code = "import ctypes, resource, subprocess, sys\nctypes.CDLL(None).prctl(41, 1, 0, 0, 0)\ndone = subprocess.run(sys.argv[1:]).returncode\nprint(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\nsys.exit(done)"
     done = subprocess.run([sys.executable, "-c", code, os.path.abspath(sys.argv[1]), "run", model, "--target", "jit", "--input", "x=" + data, "--output", "y=" + out],
                           capture_output=True, text=True)
     if done.returncode == 5:

@@ -12,7 +12,7 @@ ARM = "aarch64-linux-gnu-gcc"
 
 
 def ask(*words):
-    return subprocess.run([sys.argv[1], *words], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.argv[1], *words], capture_output=True, text=True, timeout=600)
 
 
 def main():

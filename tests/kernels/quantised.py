@@ -172,6 +172,7 @@ def check(program, seed, folder, count):
         if onnxruntime:
             parsed = onnx.parser.parse_model(text)
             options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = 1              # others wait by spinning
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL     # its u8 times s8 saturates without VNNI
             apart("onnxruntime", right, onnxruntime.InferenceSession(parsed.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, arrays)[0])
         shown = subprocess.run([program, "show", model, "--stage", "definitions"], capture_output=True, text=True).stdout

@@ -175,6 +175,7 @@ def main():
     bad = compared = 0
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    options.intra_op_num_threads = 1                    # others wait by spinning
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     with tempfile.TemporaryDirectory() as folder:
         for case in range(seed, seed + count):

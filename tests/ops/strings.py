@@ -37,12 +37,18 @@ def check(name, right, got):
 
 
 def run(*arguments):
-    return subprocess.run([INGOT, *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run([INGOT, *arguments], capture_output=True, text=True, timeout=600)
+
+
+def session(made):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1                    # others wait by spinning
+    return onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def beside(name, made, feeds, engines=("jit", "interpreter")):
     """What onnxruntime makes of it, by each engine; maps as rows."""
-    want = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"]).run(
+    want = session(made).run(
         None, {k: v.astype(object) if v.dtype.kind == "U" else v for k, v in feeds.items()})
     onnx.save(made, "m.onnx")
     numpy.savez("in.npz", **feeds)
@@ -260,7 +266,7 @@ def maps_in():
         if values.dtype == numpy.float64 and "double" not in name:
             values = values.astype("f4")
         if not says and values.dtype == numpy.float32:
-            right = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"m": given})[0]
+            right = session(model).run(None, {"m": given})[0]
             check(f"{name}, the judge", right.tolist() == want, right)
         onnx.save(model, "m.onnx")
         numpy.savez("in.npz", m_keys=keys, m_values=values)

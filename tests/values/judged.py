@@ -1,4 +1,5 @@
 """judged.py: graphs with drawn weights, and runs of them beside what another engine makes; a test that imports it is skipped where no such engine is."""
+import functools
 import sys
 
 try:
@@ -21,6 +22,14 @@ def drawn(random, text):
     return text
 
 
+@functools.cache
+def session(text):
+    """onnxruntime's, of one thread: others wait by spinning, for longer than such a graph takes."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(onnx.parser.parse_model(text).SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
 def judged(wrong, bits, key, file, text, given, target, *more, atol=1e-4):
     """Runs the file, which holds the text; adds to `wrong` where onnxruntime makes something else of the text, or who came before with that key other bits."""
     np.savez("in.npz", **given)
@@ -28,7 +37,7 @@ def judged(wrong, bits, key, file, text, given, target, *more, atol=1e-4):
     if code:
         wrong.append(message)
         return
-    judge = onnxruntime.InferenceSession(onnx.parser.parse_model(text).SerializeToString(), providers=["CPUExecutionProvider"])
+    judge = session(text)
     with np.load("out.npz") as made:
         for k, v in zip([o.name for o in judge.get_outputs()], judge.run(None, given)):
             if made[k].shape != v.shape or not np.allclose(made[k], v, rtol=1e-3, atol=atol):
