@@ -24,7 +24,7 @@ except ImportError as missing:
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
-from here import some_cpus, v3, v4
+from here import by_turns, some_cpus, v3, v4
 from same import same
 CASES = os.environ.get("INGOT_CASES", os.path.join(ROOT, "..", "shared", "cases"))
 NETWORKS = ["mnist_onnx2c", "mlperf_ad_f32", "mlperf_kws_f32", "mlperf_ic_f32", "mjp_go1", "dtln_1"]
@@ -143,7 +143,7 @@ def bits(scratch):
     for n, (name, model, case) in enumerate(networks(1, scratch)):
         want = None
         for cpu in some_cpus(n):
-            for options in ([], ["--threads", "2"]):
+            for options in by_turns(([], ["--threads", "2"]), n, 1 if cpu != "native" else 2):
                 folder = os.path.join(scratch, name + cpu + "".join(options))
                 manifest = build(model, name, folder, "--cpu", cpu, *options)
                 inputs_to(case, manifest, folder)
@@ -529,11 +529,11 @@ def dispatch(scratch):
                 exported = {line.split()[-1] for line in call(["nm", "-D", "--defined-only", "lib%s.so" % name], cwd=folder).splitlines()}
                 assert exported == {name + "_run", name + "_weights_check"}, exported
                 assert manifest["weights_bytes"] <= sum(one["weights_bytes"] for one in manifest["cpus"]) and manifest["workspace_bytes"] >= max(one["workspace_bytes"] for one in manifest["cpus"])
-                for source in [one for one in manifest["sources"] if one.endswith(".c")]:
+                for turn, source in enumerate(one for one in manifest["sources"] if one.endswith(".c")):
                     march = next((["-march=" + cpu] for cpu in ("x86-64-v4", "x86-64-v3") if cpu.replace("-", "_") in source), [])
-                    for way in ["gcc", "-std=c99"], ["gcc", "-x", "c++", "-std=c++11"], ["clang", "-std=c11"]:
-                        if shutil.which(way[0]):
-                            call([*way, *march, *STRICT, "-fsyntax-only", source], cwd=folder)
+                    ways = [way for way in (["gcc", "-std=c99"], ["gcc", "-x", "c++", "-std=c++11"], ["clang", "-std=c11"]) if shutil.which(way[0])]
+                    for way in by_turns(ways, turn + turn // 3, 1):
+                        call([*way, *march, *STRICT, "-fsyntax-only", source], cwd=folder)
                 text = call(["objdump", "-d", "--no-show-raw-insn", "lib%s.a" % name], cwd=folder).split("<%s_run>:" % name)[1].split("\n\n")[0]
                 assert "%ymm" not in text and "%zmm" not in text and "\tv" not in text, "the choice itself has newer instructions\n" + text
         if shutil.which("cmake"):

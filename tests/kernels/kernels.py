@@ -3,8 +3,8 @@
 
     kernels.py INGOT [EVERY]        each EVERYth case; all, where it is not given
 
-Each runs by the JIT, for this machine and for one without vectors, and by turns as C for this machine or another with vectors; every second one
-on one more of the other targets, by turns.  With $INGOT_LONG on all of them.
+Each runs by the JIT, for this machine and for one without vectors; the first of a kind, and every second one, by turns as C for this machine or
+another with vectors, the others on one of the other targets, by turns.  With $INGOT_LONG on all of them.
 A case is a graph in text, and how many kernels of its kind there are on a CPU of vectors.  Ends with 77 where NumPy is not there."""
 import json, math, os, re, subprocess, sys
 
@@ -609,11 +609,11 @@ def check_stack(program, name, model, folder):
     assert scratch and 4 * max(scratch) < stack < 4 * max(scratch) + 65536, f"stack {stack}, scratch {scratch}"
 
 
-def targets_of(name, number):
+def targets_of(kind, name, number):
     others = [t for t in OTHERS if t[0] != "cuda-emulated" or name not in SLOW]
     if os.environ.get("INGOT_LONG"):
         return ALWAYS + VECTORS + others + [["c", "--cpu", "generic"]]
-    return ALWAYS + [VECTORS[number % len(VECTORS)]] + ([others[number // 2 % len(others)]] if number % 2 and others else [])
+    return ALWAYS + [others[number // 2 % len(others)] if others and list(KINDS[kind][0]).index(name) % 2 else VECTORS[number // 2 % len(VECTORS)]]
 
 
 class Case:
@@ -650,7 +650,7 @@ def check(program, case, together):
         case.shown("glue", GLUE[case.kind], " in what the JIT runs")
     paths = {"y": os.path.join(case.folder, "y.npy")}
     right = sweep.run(program, case.model, case.given, paths, ["interpreter"])
-    for target in targets_of(case.name, case.number):
+    for target in targets_of(case.kind, case.name, case.number):
         together.add(case, target, case.given, paths, right)
     if case.count and case.kind == "attention" and (case.number % 4 == 0 or os.environ.get("INGOT_LONG")):
         check_stack(program, case.name, case.model, case.folder)

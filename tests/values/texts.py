@@ -155,20 +155,20 @@ with tempfile.TemporaryDirectory(prefix="test-texts.") as folder:
             random, ranges = np.random.default_rng(seed), ["B=1..3", "S=1..4", *(["P=0..12"] if kind != "room" else []), *(["T=1..16"] if kind == "biased" else [])]
             for b, n, p in ((1, 3, 4), (2, 4, 0), (3, 1, 12), (1, 1, 1))[:few]:
                 given = of_groups(random, kind, b, n, p)
-                for dims in (ranges, [] if kind == "room" else ["T=%d" % (p + n)]):                             # fixed dims have the same bits
+                for dims in (ranges, [] if kind == "room" else ["T=%d" % (p + n)])[:few]:                         # fixed dims have the same bits
                     judged(wrong, bits, (kind, b, n, p), kind + ".onnxtxt", text, given, target, *[word for dim in dims for word in ("--dim", dim)])
         expect("heads that share keys by " + target, not wrong, "; ".join(wrong))
         random, wrong = np.random.default_rng(seed), []
         for b, n, p in ((2, 3, 4), (1, 1, 12), (3, 4, 0), (2, 1, 1))[:few]:
             given = {name: floats(random, b, n, 32) for name in "qkv"}
             given.update({"past_k": floats(random, b, 4, p, 8), "past_v": floats(random, b, 4, p, 8), "mask": random.integers(0, 3, (b, p + n), "i4").clip(0, 1), "place": np.array([p])})
-            for dims in (("B=1..3", "S=1..4", "P=0..12", "T=1..16"), ()):
+            for dims in (("B=1..3", "S=1..4", "P=0..12", "T=1..16"), ())[:few]:
                 judged(wrong, bits, ("heads", b, n, p), "heads.onnxtxt", heads, given, target, *[word for dim in dims for word in ("--dim", dim)])
         expect("heads by " + target, not wrong, "; ".join(wrong))
         random, wrong = np.random.default_rng(seed), []
         for b, n in ((2, 5), (3, 1), (1, 7), (3, 7))[:few]:
             given = {"x": floats(random, b, n, 18, 1), "z": floats(random, b, 66, n, 2)}
-            for dims in (("--dim", "B=1..3", "--dim", "N=1..7"), ()):
+            for dims in (("--dim", "B=1..3", "--dim", "N=1..7"), ())[:few]:
                 judged(wrong, bits, ("spectra", b, n), "spectra.onnxtxt", SPECTRA, given, target, *dims, atol=1e-3)                # onnxruntime's roots are not as near
         expect("spectra by " + target, not wrong, "; ".join(wrong))
         random, wrong = np.random.default_rng(seed), []

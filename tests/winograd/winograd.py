@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "words"))
 sys.path.insert(0, os.path.join(HERE, ".."))
 import words                                                  # noqa: E402  (skips where Jinja2 is missing)
-from here import v3, v4                                       # noqa: E402
+from here import by_turns, v3, v4                             # noqa: E402
 
 SOURCES = [os.path.join(os.path.abspath(words.ROOT), "generator", name) for name in ("kernels/winograd.c", "definitions/winograd_filters.c")]
 NOINLINE = "#define NOINLINE __attribute__((noinline))\n"
@@ -94,7 +94,7 @@ SHORT = SHAPES[1:4] + SHAPES[5:7] + SHAPES[10:]
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--work")
-    parser.add_argument("--long", action="store_true", help="every shape; else every other")
+    parser.add_argument("--long", action="store_true", help="every shape in every way; else every other one in three, by turns")
     parser.add_argument("--interpreter", help="winograd_interpret: its bits must be the kernels'")
     options = parser.parse_args()
     work = os.path.abspath(options.work) if options.work else tempfile.mkdtemp(prefix="winograd.")
@@ -102,7 +102,9 @@ def main():
     with open(os.path.join(HERE, "winograd_test.c")) as file:
         body = file.read()
     wrong, count = 0, 0
-    for m, height, width, ci, co, groups, pads, batch, special in SHAPES if options.long else SHORT:
+    # another tile and grouping: the same bits
+    ways = [(*build, variant) for build in builds() for variant in range(2 if build[2] == ["gcc"] else 1)]
+    for turn, (m, height, width, ci, co, groups, pads, batch, special) in enumerate(SHAPES if options.long else SHORT):
         first = None
         if options.interpreter and co > 1:                    # with 24 outputs or fewer the sum over channels is no chain: no rewrite
             numbers = [m, batch, height, width, ci, co, *pads, special]
@@ -112,31 +114,30 @@ def main():
                 print("WRONG: the interpreter, %s: %s" % (numbers, ran.stdout))
             else:
                 first = ran.stdout.split()[1]
-        for name, target, command, tile in builds():
-            for variant in range(2 if command == ["gcc"] else 1):  # another tile and grouping: the same bits
-                text, v = kernel(target, m, height, width, ci, co, tile if variant == 0 else (5, 1), groups + variant, pads=pads, batch=batch,
-                                 prefetch=variant == 1, planes=variant == 1)
-                base = os.path.join(work, "k")
-                with open(base + ".c", "w") as file:
-                    file.write(words.prelude(text, target) + NOINLINE + defines(v, m, special) + text + body)
-                compiler = command + PRODUCT + STRICT + target.flags + ["-I" + os.path.join(os.path.abspath(words.ROOT), "generator")]
-                folder = os.path.join(work, name.replace(" ", "_"))
-                objects = [os.path.join(folder, os.path.basename(source)[:-1] + "o") for source in SOURCES]
-                if not os.path.isdir(folder):
-                    os.mkdir(folder)
-                    subprocess.run(compiler + ["-c", *SOURCES], cwd=folder, check=True)
-                built = subprocess.run(compiler + ["k.c", *objects, "-o", "k", "-lm"], capture_output=True, text=True, cwd=work)        # so ccache knows it
-                if built.returncode:
-                    print(name, built.stderr[:3000])
-                    sys.exit(1)
-                ran = subprocess.run([base], capture_output=True, text=True)
-                bits = ran.stdout.split()[1] if "bits" in ran.stdout else None
-                first = first or bits
-                count += 1
-                if ran.returncode or bits != first:
-                    wrong += 1
-                    print("WRONG F(%d) %dx%d %d->%d pads %s: %s (exit %d), first had %s" % (m, height, width, ci, co, pads, name, ran.returncode, first))
-                    print(ran.stdout)
+        for name, target, command, tile, variant in ways if options.long else by_turns(ways, turn, 3):
+            text, v = kernel(target, m, height, width, ci, co, tile if variant == 0 else (5, 1), groups + variant, pads=pads, batch=batch,
+                             prefetch=variant == 1, planes=variant == 1)
+            base = os.path.join(work, "k")
+            with open(base + ".c", "w") as file:
+                file.write(words.prelude(text, target) + NOINLINE + defines(v, m, special) + text + body)
+            compiler = command + PRODUCT + STRICT + target.flags + ["-I" + os.path.join(os.path.abspath(words.ROOT), "generator")]
+            folder = os.path.join(work, name.replace(" ", "_"))
+            objects = [os.path.join(folder, os.path.basename(source)[:-1] + "o") for source in SOURCES]
+            if not os.path.isdir(folder):
+                os.mkdir(folder)
+                subprocess.run(compiler + ["-c", *SOURCES], cwd=folder, check=True)
+            built = subprocess.run(compiler + ["k.c", *objects, "-o", "k", "-lm"], capture_output=True, text=True, cwd=work)        # so ccache knows it
+            if built.returncode:
+                print(name, built.stderr[:3000])
+                sys.exit(1)
+            ran = subprocess.run([base], capture_output=True, text=True)
+            bits = ran.stdout.split()[1] if "bits" in ran.stdout else None
+            first = first or bits
+            count += 1
+            if ran.returncode or bits != first:
+                wrong += 1
+                print("WRONG F(%d) %dx%d %d->%d pads %s: %s (exit %d), first had %s" % (m, height, width, ci, co, pads, name, ran.returncode, first))
+                print(ran.stdout)
         print("F(%d) %dx%d %d->%d batch %d: %s" % (m, height, width, ci, co, batch, ran.stdout.strip()))
     if not options.work:
         shutil.rmtree(work)
