@@ -48,7 +48,7 @@ static const struct expr *read_through(void *user, const struct expr *load)
 	const struct definition *of = load->of;
 	if (of->source != SOURCE_COMPUTED)
 		return load;
-	s->possible &= of->reduce == REDUCE_NONE && !of->is_output && !of->lies && !of->check && !of->masks
+	s->possible &= of->reduce == REDUCE_NONE && !of->port.is_output && !of->lies && !of->check && !of->count.masks
 	        && branch_equal(of->branch, s->d->branch);
 	if (!s->possible)
 		return load;
@@ -65,7 +65,7 @@ static const struct expr *move(void *user, const struct expr *load)
 	struct dense *s = user;
 	const int last = s->d->rank - 1;
 	const struct definition *of = load->of;
-	if (of->rank != 1 || !of->sizes)
+	if (of->rank != 1 || !of->port.sizes)
 		return load;
 	int64_t extent = s->d->extents[last];
 	s->possible &= extent == 1 || (index_factor(load->at[0], last) == 1 && !index_bends(load->at[0], last));
@@ -133,10 +133,10 @@ static void become_rows(struct dense *s, struct definition *d, int first)
 	d->body = expr_map_loads(arena, d->body, move, s);
 	d->lies = expr_select(arena, leading, count, begin, expr_integer(arena, DTYPE_I64, -1));
 	d->row = expr_index(arena, clamped(arena, row, inner));
-	d->shown = d->shown ? d->shown : shown;
+	d->port.shown = d->port.shown ? d->port.shown : shown;
 	d->rank = first + 2;
 	memcpy(d->extents, extents, sizeof extents);
-	memset(d->counts + first, 0, sizeof d->counts - (size_t)first * sizeof *d->counts);
+	memset(d->count.of + first, 0, sizeof d->count.of - (size_t)first * sizeof *d->count.of);
 }
 
 static void see_use(void *user, const struct expr *load) { ((int *)user)[load->of->number]++; }
