@@ -198,8 +198,8 @@ void blocks_cut_close(struct blocks *, struct cut *);
 void blocks_cut_end(struct blocks *, struct cut *);
 void blocks_select(struct blocks *, const struct expr *select, const struct dims *, struct operand to);
 
-/* ---- loops.c, window.c, contraction.c, winograd.c, cast.c, order.c, walk.c: a kernel's function; false where there is no such
- * form (`why` says what is missing) ---- */
+/* ---- loops.c (with lanes.c, sums.c, chains.c: walking.h), window.c, contraction.c, winograd.c, cast.c, order.c,
+ * walk.c: a kernel's function; false where there is no such form (`why` says what is missing) ---- */
 struct jit_kernel {
 	struct value value;
 	int64_t scratch;
