@@ -11,13 +11,35 @@ struct chained {
 	bool lets; /* its addresses need values of their own, said before it */
 };
 
+/* A byte where it lies, of the largest or the smallest. */
+static bool byte_of(struct walking *w, const struct stmt *stmt, const struct step *step, const struct dims *d,
+        struct chained *kind, struct operand *o)
+{
+	const struct expr *load = step->term[0];
+	enum scalar row = stmt->value->opcode;
+	if ((load->type != DTYPE_U8 && load->type != DTYPE_I8) || (row != SCALAR_max && row != SCALAR_min)
+	        || load->kind != EXPR_LOAD || cell_of_load(load)->kind != CELL_BUFFER
+	        || blocks_bends(schedule_address(w->b->arena, load->of, load->at), d))
+		return false;
+	*o = blocks_buffer(w->b, load, d);
+	if (o->lane != 1 && o->lane != 2)
+		return false;
+	kind->lane[0] = 1; /* apart says the name alone */
+	kind->name = arena_printf(
+	        w->b->arena, "m_chain%s_%s_%s", lane_type_of(load->type).memory, step->name, o->lane == 2 ? "2" : "v");
+	o->at = arena_printf(w->b->arena, "(const float *)(%s)", o->at);
+	return true;
+}
+
 /* The step as a term where it lies: "add_v", "fma_vs" …; false: it is no such step. */
 static bool term_of(struct walking *w, const struct stmt *stmt, const struct cell *sum, const struct dims *d,
         struct chained *kind, struct operand *o)
 {
 	struct step step;
-	if (!glue_step(stmt, sum, &step) || stmt->value->type != DTYPE_F32 || !strcmp(step.name, "mul"))
+	if (!glue_step(stmt, sum, &step) || !strcmp(step.name, "mul"))
 		return false;
+	if (stmt->value->type != DTYPE_F32)
+		return byte_of(w, stmt, &step, d, kind, o);
 	FOR (t, step.terms) {
 		if (step.term[t]->kind == EXPR_NUMBER && step.term[t]->number == 0 && !signbit(step.term[t]->number)
 		        && d->n_most <= JIT_LANES_MOST) {
@@ -102,7 +124,8 @@ static void add_run(struct walking *w, const struct block *block, size_t from, s
 		FOR (t, step.terms) {
 			int64_t by;
 			const char *name = t ? "b" : "a";
-			if (i && lies_behind(w->b->arena, step.term[t], before.term[t], &by))
+			if (i && step.term[t]->type == DTYPE_F32
+			        && lies_behind(w->b->arena, step.term[t], before.term[t], &by))
 				o[t].at = arena_printf(w->b->arena, "at_term[-1].%s + %" PRId64, name, by);
 			value_set_string(term, name, o[t].at);
 			value_set_int(term, t ? "b_row" : "a_row", o[t].row);
@@ -116,7 +139,7 @@ static void add_run(struct walking *w, const struct block *block, size_t from, s
 static void take_terms(struct walking *w, struct cell *sum, const char *name, const struct dims *d)
 {
 	struct operand to = glue_operand(w, sum, d);
-	blocks_call(w->b, name, "fused",
+	blocks_call(w->b, name, sum->of.type == DTYPE_F32 ? "fused" : "fused_bytes",
 	        arena_printf(
 	                w->b->arena, "%s, %" PRId64 ", terms, at_term - terms, %s, %s", to.at, to.row, d->rows, d->n));
 }

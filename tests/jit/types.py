@@ -53,6 +53,9 @@ def drawn(draw):
         for k in (1, 5, 17):
             yield (f"{kind}[N,C] x", f"{kind}[N,{k}] v, int64[N,{k}] p", f"int64[1] k = {{{k}}}",
                    f"v, p = TopK<axis={draw.choice((1, -1))}, largest={draw.choice((0, 1))}>(x, k)")
+    for kind in ("uint8", "int8"):    # chains of bytes side by side, and of every second
+        for stride in (1, 2):
+            yield f"{kind}[N,C,4,{draw.choice((7, 18, 40, 70))}] x", f"{kind}[?,?,?,?] y", "", f"y = MaxPool<kernel_shape=[2,{draw.choice((2, 3))}], strides=[2,{stride}]>(x)"
     for most, least in ((0, "0"), (3, "0.2"), (40, "-1")):
         yield ("float[2,C,4] b, float[2,3,C] s", "int64[?,3] y", f"int64[1] m = {{{most}}}, float[1] i = {{{draw.choice((0.1, 0.5))}}}, float[1] l = {{{least}}}",
                "y = NonMaxSuppression<center_point_box=1>(b, s, m, i, l)")
