@@ -1,6 +1,5 @@
 /* cast.c: numbers of one type as numbers of another (Cast, CastLike), and the same bits as another type (BitCast). */
 #include "ops/words.h"
-#include <inttypes.h>
 #include <math.h>
 
 /* ---- which type ---- */
@@ -152,7 +151,7 @@ void define_bit_cast(struct definer *definer)
 {
 	enum dtype from = NODE->in[0]->type, to = NODE->out[0]->type;
 	SHAPE(0, rank, extents, at);
-	expr_ref x = BROADCAST(definer_in_stored(definer, 0), rank, at);
+	expr_ref x = BROADCAST(STORED(0), rank, at);
 	if (dtypes[from].bits < 8)
 		x = packed_from_code(definer, to, packed_code(definer, from, x));
 	else

@@ -2,7 +2,6 @@
  * check asks it; where nobody declares it, the extent is a bound, and the node, of the domain `ingot` then, has the
  * count as one more output.  What is chosen is counted along, and its position placed at the count. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 /* ---- shared ---- */
 /* counts[i]: how many of flags[0] … flags[i], an I64 of 0 or 1, are set. */
@@ -11,8 +10,8 @@ static struct definition *counts_of(struct definer *definer, const char *part, s
 	int64_t n = flags->extents[0];
 	index_ref term = VAR(1, n);
 	expr_ref to[1] = { POSITION(term) };
-	return definer_scatter(definer, definer_name(definer, part), 1, &n, REDUCE_SUM, true, to, 1, &n, NULL,
-	        n ? LOAD(flags, &term) : I(0));
+	return definer_scatter(
+	        definer, NAMED(part), 1, &n, REDUCE_SUM, true, to, 1, &n, NULL, n ? LOAD(flags, &term) : I(0));
 }
 
 static bool counts_on(const struct node *node) { return !strcmp(node->domain, "ingot"); }
@@ -73,8 +72,7 @@ static struct definition *positions_of(
 	int64_t n = flags->extents[0];
 	index_ref term = VAR(1, n);
 	expr_ref to[1] = { n ? SUB(LOAD(counts, &term), LOAD(flags, &term)) : NULL };
-	return definer_scatter(
-	        definer, definer_name(definer, part), 1, &count, REDUCE_LAST, false, to, 1, &n, I(0), POSITION(term));
+	return definer_scatter(definer, NAMED(part), 1, &count, REDUCE_LAST, false, to, 1, &n, I(0), POSITION(term));
 }
 
 static expr_ref flag(struct definer *definer, expr_ref x) { return CAST(DTYPE_I64, CAST(DTYPE_BOOL, x)); }
@@ -122,7 +120,7 @@ void infer_compress(struct node *node)
 
 void define_compress(struct definer *definer)
 {
-	struct definition *x = definer_in_stored(definer, 0), *condition = IN(1);
+	struct definition *x = STORED(0), *condition = IN(1);
 	index_ref at[MAX_RANK], own[MAX_RANK], i = VAR(0, condition->extents[0]);
 	int64_t extents[MAX_RANK];
 	bool whole = !node_attribute(NODE, "axis");
@@ -135,7 +133,7 @@ void define_compress(struct definer *definer)
 		node_invalid(NODE, "%" PRId64 " elements of %" PRId64 " are declared", extents[axis], n);
 	FOR (d, rank)
 		if (extents[d] == 0) {
-			OUT(0, NUMBER(x->type, 0));
+			OUT(0, LIKE(x, 0));
 			return;
 		}
 	index_ref place =
@@ -256,7 +254,7 @@ static struct definition *row_order(struct definer *definer, struct definition *
 		index_ref term = VAR(1, n), t = VAR(0, n);
 		index_ref own[2] = { order ? at_value(definer, order, term, n) : term, CONSTANT(j) };
 		struct definition *next =
-		        definer_order(definer, definer_name(definer, "order"), 1, &n, false, n, LOAD(rows, own), NULL);
+		        definer_order(definer, NAMED("order"), 1, &n, false, n, LOAD(rows, own), NULL);
 		order = order ? PART("sorted", 1, &n, LOAD(order, AT(at_value(definer, next, t, n)))) : next;
 	}
 	return order;
@@ -312,8 +310,8 @@ void define_unique(struct definer *definer)
 	expr_ref kind = SUB(LOAD(kinds, &t), one);
 	if (!sorted) { /* kinds in the order in which they come */
 		expr_ref to[1] = { LOAD(order, &term) };
-		struct definition *come = definer_scatter(definer, definer_name(definer, "come"), 1, &n, REDUCE_LAST,
-		        false, to, 1, &n, zero, LOAD(firsts, &term));
+		struct definition *come = definer_scatter(
+		        definer, NAMED("come"), 1, &n, REDUCE_LAST, false, to, 1, &n, zero, LOAD(firsts, &term));
 		struct definition *numbers = counts_of(definer, "numbers", come);
 		index_ref own = INDEX(kind, 0, count - 1);
 		kind = SUB(LOAD(numbers, AT(at_value(definer, positions, own, n))), one);

@@ -1,6 +1,5 @@
 /* constants.c: numbers out of nothing: Constant, ConstantOfShape, Shape; OneHot, EyeLike, Range. */
 #include "ops/words.h"
-#include <inttypes.h>
 #include <math.h>
 
 /* ---- Constant: the output becomes a constant tensor at inference ---- */
@@ -116,20 +115,18 @@ void define_constant_of_shape(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
 	bool late = node_in_is_late(NODE, 0);
-	if (late && definer_elements(definer, 0) != rank)
-		node_invalid(NODE, "the shape has %" PRId64 " numbers, the declared one has %d",
-		        definer_elements(definer, 0), rank);
+	if (late && ELEMENTS(0) != rank)
+		node_invalid(NODE, "the shape has %" PRId64 " numbers, the declared one has %d", ELEMENTS(0), rank);
 	for (int d = 0; late && d < rank; d++)
 		all = I_AND(all, I_EQUAL(ELEMENT(0, d), DIM(&NODE->out[0]->dims[d])));
 	definer_require_dims(definer);
-	REQUIRE(all, "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
+	REQUIRE(all, "the shape at run time is not %s, the declared one", SHAPE_TEXT(rank, extents));
 	if (!fill) {
 		OUT(0, NUMBER(DTYPE_F32, 0));
 		return;
 	}
 	int64_t zero[MAX_RANK] = { 0 };
-	struct definition *one = define_constant(definer->program, definer_name(definer, "value"),
-	        dtype_stored(fill->type), 0, zero,
+	struct definition *one = define_constant(definer->program, NAMED("value"), dtype_stored(fill->type), 0, zero,
 	        dtype_stored(fill->type) == fill->type ? fill->data
 	                                               : packed_constant(definer->arena, fill->type, fill->data, 1));
 	OUT(0, LOAD(one, NULL));
@@ -294,11 +291,10 @@ static expr_ref hit_in_floats(
 		steps[i] = (float)i;
 	VARS(each, indices->rank, indices->extents);
 	expr_ref index = CAST(DTYPE_I64, LOAD(indices, each));
-	index = ADD(index, MUL(LESS(index, WHOLE(DTYPE_I64, 0)), WHOLE(DTYPE_I64, depth)));
-	index = MIN(MAX(index, WHOLE(DTYPE_I64, -1)), WHOLE(DTYPE_I64, depth));
+	index = ADD(index, MUL(LESS(index, I(0)), I(depth)));
+	index = MIN(MAX(index, I(-1)), I(depth));
 	struct definition *places = PART("places", indices->rank, indices->extents, CAST(DTYPE_F32, index));
-	struct definition *all =
-	        define_constant(definer->program, definer_name(definer, "steps"), DTYPE_F32, 1, &depth, steps);
+	struct definition *all = define_constant(definer->program, NAMED("steps"), DTYPE_F32, 1, &depth, steps);
 	return EQUAL(LOAD(places, own), LOAD(all, at));
 }
 
@@ -319,7 +315,7 @@ void define_one_hot(struct definer *definer)
 		if (d != axis)
 			own[d - (d > axis)] = at[d];
 	expr_ref index = CAST(DTYPE_I64, LOAD(indices, own)), here = POSITION(at[axis]);
-	expr_ref below = ADD(index, WHOLE(DTYPE_I64, depth)); /* what an index below 0 means */
+	expr_ref below = ADD(index, I(depth)); /* what an index below 0 means */
 	expr_ref hit = values->type == DTYPE_F32 && depth > 0 && depth <= STEPS_MOST
 	        ? hit_in_floats(definer, indices, depth, own, &at[axis])
 	        : MAX(EQUAL(index, here), EQUAL(below, here));

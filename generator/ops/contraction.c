@@ -1,7 +1,6 @@
 /* contraction.c: sums of products: Conv, ConvTranspose, MatMul, Gemm; ConvInteger and MatMulInteger, of bytes in int32.
  * The order of a sum's terms is part of its meaning: ascending k; for a convolution kh, kw, then the channel. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 /* An element as a factor: as it is, or with `widen` less its zero point (NULL: 0) in int32. */
 static expr_ref factor(struct definer *definer, expr_ref element, bool widen, expr_ref zero)
@@ -95,11 +94,10 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 	x_at[1] = channel_of(arena, &conv, at[1], extents[1], channel, reduced[count]);
 	expr_ref zero_x = zeros && zeros[0] ? BROADCAST(zeros[0], 0, NULL) : NULL;
 	expr_ref zero_w = zeros && zeros[1] ? BROADCAST(zeros[1], 1, &at[1]) : NULL;
-	expr_ref data = window_load(definer, &conv.window, x, x_at, 2, rank, zero_x ? zero_x : NUMBER(x->type, 0));
+	expr_ref data = window_load(definer, &conv.window, x, x_at, 2, rank, zero_x ? zero_x : LIKE(x, 0));
 	expr_ref start = bias ? LOAD(bias, &at[1]) : NULL;
-	struct definition *sum =
-	        definer_reduction(definer, NODE->out[0]->name, rank, extents, REDUCE_SUM, count + 1, reduced, start,
-	                MUL(factor(definer, data, zeros, zero_x), factor(definer, LOAD(w, w_at), zeros, zero_w)));
+	struct definition *sum = REDUCE(NODE->out[0]->name, rank, extents, REDUCE_SUM, count + 1, reduced, start,
+	        MUL(factor(definer, data, zeros, zero_x), factor(definer, LOAD(w, w_at), zeros, zero_w)));
 	mark_batch(sum, 1);
 	GIVE(0, sum);
 }
@@ -203,7 +201,7 @@ static struct definition *phase_weights(
 		        PLUS(SCALE(REST(place, phases.taps), -phases.phases), phases.phases * (phases.taps - 1)));
 		ranges[d] = (struct range){ at[2 + d], 0, w->extents[2 + d] };
 	}
-	return PART("phases", w->rank, extents, SELECT(ranges, conv->window.count, LOAD(w, at), NUMBER(w->type, 0)));
+	return PART("phases", w->rank, extents, SELECT(ranges, conv->window.count, LOAD(w, at), LIKE(w, 0)));
 }
 
 /* Places of the data that the results of a phase stand for: how many, and the first. */
@@ -228,8 +226,8 @@ static struct definition *sum_of_taps(struct definer *definer, const char *name,
         struct definition *w, const struct taps *taps)
 {
 	struct definition *x = IN(0), *bias = IN(2);
-	expr_ref data = SELECT(taps->ranges, taps->range_count, LOAD(x, taps->x_at), NUMBER(x->type, 0));
-	struct definition *sum = definer_reduction(definer, name, rank, over, REDUCE_SUM, x->rank - 1, taps->reduced,
+	expr_ref data = SELECT(taps->ranges, taps->range_count, LOAD(x, taps->x_at), LIKE(x, 0));
+	struct definition *sum = REDUCE(name, rank, over, REDUCE_SUM, x->rank - 1, taps->reduced,
 	        taps->start    ? taps->start
 	                : bias ? LOAD(bias, &taps->w_at[0])
 	                       : NULL,
@@ -315,8 +313,7 @@ static struct definition *places_there(
 {
 	if (!results)
 		return NULL;
-	expr_ref last = I_ADD(definer_size(definer, results), I(before - 1)),
-	         places = I_ADD(I_DIV(last, I(stride)), I(1));
+	expr_ref last = I_ADD(SIZE(results), I(before - 1)), places = I_ADD(I_DIV(last, I(stride)), I(1));
 	return PART("places", 0, NULL, I_MIN(places, I(most)));
 }
 
@@ -369,7 +366,7 @@ static void define_phases(struct definer *definer, const struct convolution *con
 	taps.w_at[0] = column_at[columns] = VAR(rank - 1, extents[1]);
 	each_column[columns++] = extents[1];
 	taps.start = from_first ? NULL : phase_biases(definer, columns, each_column, column_at);
-	struct definition *sum = sum_of_taps(definer, definer_name(definer, "phases"), rank, over, w, &taps);
+	struct definition *sum = sum_of_taps(definer, NAMED("phases"), rank, over, w, &taps);
 	memcpy(sum->count.ends, ends, sizeof ends);
 	OUT(0, LOAD(sum, from_at));
 }
@@ -436,7 +433,7 @@ static struct definition *phase_sum(struct definer *definer, const struct convol
 		        SUM(PLUS(VAR(1 + d, over[1 + d]), first + from - step * (each - 1)), SCALE(tap, step));
 		taps.ranges[d] = (struct range){ taps.x_at[2 + d], 0, x->extents[2 + d] };
 	}
-	return sum_of_taps(definer, definer_name(definer, "phase"), rank, over, w, &taps);
+	return sum_of_taps(definer, NAMED("phase"), rank, over, w, &taps);
 }
 
 /* The sums side by side, [batch, outs, place and phase of each dimension], of which the output moves its elements. */
@@ -462,7 +459,7 @@ static void define_each_phase(struct definer *definer, const struct convolution 
 		over[rank] = stride;
 		from_at[rank++] = REST(from, stride);
 	}
-	expr_ref none = bias ? LOAD(bias, &sum_at[count + 1]) : NUMBER(w->type, 0), all = NULL;
+	expr_ref none = bias ? LOAD(bias, &sum_at[count + 1]) : LIKE(w, 0), all = NULL;
 	for (int d = count - 1; d >= 0;) {
 		struct definition *sum = phase_sum(definer, conv, phase, &places, w, extents[1]);
 		expr_ref own = sum ? LOAD(sum, sum_at) : none;
@@ -643,10 +640,9 @@ static void define_product(struct definer *definer, struct definition *bias, str
 	if (zeros && zeros[0]) /* one for each row, or as A has them */
 		zero_a = zeros[0]->rank == 1 && !m.a_vector ? BROADCAST(zeros[0], 1, &a_at[a->rank - 2])
 		                                            : BROADCAST(zeros[0], a->rank, a_at);
-	struct definition *sum =
-	        definer_reduction(definer, NODE->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, start,
-	                MUL(factor(definer, BROADCAST(a, a->rank, a_at), zeros, zero_a),
-	                        factor(definer, BROADCAST(b, b->rank, b_at), zeros, zero_b)));
+	struct definition *sum = REDUCE(NODE->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, start,
+	        MUL(factor(definer, BROADCAST(a, a->rank, a_at), zeros, zero_a),
+	                factor(definer, BROADCAST(b, b->rank, b_at), zeros, zero_b)));
 	mark_batch(sum, (1u << (m.b_vector ? rank : rank - 1)) - 1); /* all but the columns */
 	if (sum->reduced)                                            /* what is there of both, else 0: counts.c */
 		sum->count.reduced[0] = definer_count(definer, NODE->in[0]->dims[a->rank - 1].count);
@@ -726,18 +722,18 @@ void define_gemm(struct definer *definer)
 	if (c && beta != 0) {
 		start = BROADCAST(c, rank, at);
 		if (beta != 1)
-			start = MUL(NUMBER(c->type, beta), start);
+			start = MUL(LIKE(c, beta), start);
 	}
 	expr_ref product = MUL(LOAD(a, a_at), LOAD(b, b_at));
 	const char *name = node->out[0]->name;
-	struct definition *sum = definer_reduction(definer, alpha == 1 ? name : definer_name(definer, "product"), rank,
-	        extents, REDUCE_SUM, 1, &terms, alpha == 1 ? start : NULL, product);
+	struct definition *sum = REDUCE(alpha == 1 ? name : NAMED("product"), rank, extents, REDUCE_SUM, 1, &terms,
+	        alpha == 1 ? start : NULL, product);
 	mark_batch(sum, 1);
 	if (alpha == 1) {
 		GIVE(0, sum);
 		return;
 	}
-	expr_ref y = LOAD(sum, at), factor = NUMBER(a->type, alpha);
+	expr_ref y = LOAD(sum, at), factor = LIKE(a, alpha);
 	bool is_float = dtypes[a->type].class == CLASS_FLOAT;
 	if (!start)
 		y = MUL(factor, y);

@@ -1,7 +1,6 @@
 /* counted.c: in front of a node that reads dims that are bounds: ingot.Counted puts a value behind a count,
  * ingot.CountedAll behind all, and ingot.Agree asks that two counts are one. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 /* ---- what is there, and a value behind it ---- */
 void infer_counted(struct node *node)
@@ -20,7 +19,7 @@ struct definition *definer_mask(struct definer *definer, const struct tensor *co
 		if (program->all.at[k]->count.masks == masks && program->all.at[k]->extents[0] == extent
 		        && program->all.at[k]->type == type && !program->all.at[k]->branch)
 			return program->all.at[k];
-	index_ref i = VAR(0, extent), size = INDEX(definer_size(definer, count), 0, extent);
+	index_ref i = VAR(0, extent), size = INDEX(SIZE(count), 0, extent);
 	const struct range before = { SUM(i, SCALE(size, -1)), -extent, 0 };
 	struct definition *there = PART("there", 1, &extent, SELECT(&before, 1, NUMBER(type, 1), NUMBER(type, 0)));
 	there->count.masks = masks;
@@ -50,8 +49,7 @@ void define_counted(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	int axis = (int)attribute_int(node, "axis");
 	definer_shape(definer, 0, extents, at);
-	expr_ref value =
-	        node_in(node, 2) ? CAST(x->type, ELEMENT(2, 0)) : NUMBER(x->type, attribute_float(node, "value"));
+	expr_ref value = node_in(node, 2) ? CAST(x->type, ELEMENT(2, 0)) : LIKE(x, attribute_float(node, "value"));
 	struct definition *there = definer_map(
 	        definer, node->out[0]->name, x->rank, extents, there_or(definer, x, at, node->in[1], axis, value));
 	GIVE(0, there);
@@ -131,7 +129,7 @@ void come_padded(struct node *node)
 			counts_put_number(node, 0, d, attribute_float(node, "value"));
 }
 
-void define_counted_all(struct definer *definer) { GIVE(0, definer_in_stored(definer, 0)); }
+void define_counted_all(struct definer *definer) { GIVE(0, STORED(0)); }
 
 /* ---- two counts that a call has to say as one ---- */
 void infer_agree(struct node *node)
@@ -148,10 +146,10 @@ void infer_agree(struct node *node)
 void define_agree(struct definer *definer)
 {
 	const struct node *node = NODE;
-	REQUIRE(I_EQUAL(definer_size(definer, node->in[1]), definer_size(definer, node->in[2])),
+	REQUIRE(I_EQUAL(SIZE(node->in[1]), SIZE(node->in[2])),
 	        "dimension %" PRId64 " of %s is not as large as what stands beside it", attribute_int(node, "axis"),
 	        node->in[0]->name);
-	GIVE(0, definer_in_stored(definer, 0));
+	GIVE(0, STORED(0));
 }
 
 /* A check asks that they are the same, of one bound, and input i has the other, or a number, from here on. */

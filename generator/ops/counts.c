@@ -2,7 +2,6 @@
  * lies behind them is anything.  So a node that reads such a tensor is of a family that thinks of it: tables/counted.h
  * lists them, counts_*.c say what each does.  Every other is refused. */
 #include "ops/ops.h"
-#include <inttypes.h>
 
 const struct tensor *tensor_counted(const struct tensor *tensor)
 {

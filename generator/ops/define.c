@@ -1,7 +1,6 @@
 /* define.c: graph -> program.  Walks the nodes in order; each writes the definitions of its outputs.  Also the words
  * that define_ functions share. */
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include "ops/words.h"
 
@@ -135,7 +134,7 @@ expr_ref definer_size(struct definer *definer, const struct tensor *count)
 
 expr_ref definer_dim(struct definer *definer, const struct dim *dim)
 {
-	return dim->count ? definer_size(definer, dim->count) : I(dim->extent);
+	return dim->count ? SIZE(dim->count) : I(dim->extent);
 }
 
 expr_ref definer_flatten(struct definer *definer, int rank, const index_ref *at, const expr_ref *actual)
@@ -159,12 +158,12 @@ struct definition *definer_in_stored(struct definer *definer, int i)
 
 struct definition *definer_in(struct definer *definer, int i)
 {
-	struct definition *stored = definer_in_stored(definer, i);
+	struct definition *stored = STORED(i);
 	if (!stored || !dtype_is_narrow(stored->type))
 		return stored;
 	struct definition *wide = recall(definer, stored);
 	if (!wide) {
-		wide = definer_map(definer, FORMAT("%s_float", stored->name), stored->rank, stored->extents,
+		wide = MAP(FORMAT("%s_float", stored->name), stored->rank, stored->extents,
 		        CAST(DTYPE_F32, expr_load_own(definer->arena, stored)));
 		remember(definer, stored, wide);
 	}
@@ -215,7 +214,7 @@ void definer_out(struct definer *definer, int i, struct definition *definition)
 	known_extents(definer, tensor, NODE->where, extents);
 	enum dtype stored = dtype_stored(tensor->type);
 	if (dtype_is_narrow(stored) && definition->type != stored)
-		definition = definer_map(definer, tensor->name, definition->rank, definition->extents,
+		definition = MAP(tensor->name, definition->rank, definition->extents,
 		        narrowed(definer, stored, expr_load_own(definer->arena, definition)));
 	for (int d = 0; d < tensor->rank && definition->node == NODE && !tensor->is_whole && !tensor->is_cache; d++) {
 		struct definition *count = definer_count(definer, tensor->dims[d].count);
@@ -227,7 +226,7 @@ void definer_out(struct definer *definer, int i, struct definition *definition)
 bool definer_is_empty(struct definer *definer, const struct definition *x)
 {
 	if (definition_elements(x) == 0)
-		OUT(0, NUMBER(x->type, 0));
+		OUT(0, LIKE(x, 0));
 	return definition_elements(x) == 0;
 }
 
@@ -253,7 +252,7 @@ static expr_ref body_or_zero(struct definer *definer, int rank, const int64_t *e
 {
 	FOR (d, rank)
 		if (extents[d] == 0)
-			return NUMBER(body->type, 0);
+			return LIKE(body, 0);
 	return body;
 }
 
@@ -307,7 +306,7 @@ static struct definition *no_terms(struct definer *definer, const char *name, in
 		[REDUCE_LAST] = 0 };
 	FOR (d, reduced)
 		if (reduced_extents[d] == 0)
-			return definer_map(definer, name, rank, extents, start ? start : NUMBER(type, nothing[reduce]));
+			return MAP(name, rank, extents, start ? start : NUMBER(type, nothing[reduce]));
 	return NULL;
 }
 
@@ -319,7 +318,7 @@ struct definition *definer_scatter(struct definer *definer, const char *name, in
 	        no_terms(definer, name, rank, extents, reduce, reduced, reduced_extents, start, body->type);
 	for (int d = 0; !none && d < rank; d++)
 		if (extents[d] == 0)
-			none = definer_map(definer, name, rank, extents, body);
+			none = MAP(name, rank, extents, body);
 	if (none)
 		return none;
 	struct definition *definition = define_scatter(
@@ -352,7 +351,7 @@ static struct definition *first_of_all(
 		value = WHERE(LESS(value, WHOLE(type, 0)), ADD(value, count), value);
 	else if (floats)
 		value = WHERE(LESS(value, count), value, SUB(value, count));
-	return definer_map(definer, name, rank, extents, CAST(DTYPE_I64, value));
+	return MAP(name, rank, extents, CAST(DTYPE_I64, value));
 }
 
 struct definition *definer_order(struct definer *definer, const char *name, int rank, const int64_t *extents, bool down,
@@ -361,7 +360,7 @@ struct definition *definer_order(struct definer *definer, const char *name, int 
 	struct definition *definition;
 	FOR (d, rank)
 		if (extents[d] == 0 || terms == 0)
-			return definer_map(definer, name, rank, extents, WHOLE(DTYPE_I64, 0));
+			return MAP(name, rank, extents, I(0));
 	if (extents[rank - 1] == 1 && !choice)
 		return first_of_all(definer, name, rank, extents, down, terms, key);
 	definition = define_order(definer->program, name, rank, extents, down, terms, key, choice);
@@ -411,7 +410,7 @@ void definer_out_map(struct definer *definer, int i, expr_ref body)
 	enum dtype stored = dtype_stored(NODE->out[i]->type);
 	if (dtype_is_narrow(stored) && body->type != stored)
 		body = narrowed(definer, stored, body);
-	GIVE(i, definer_map(definer, NODE->out[i]->name, rank, extents, body));
+	GIVE(i, MAP(NODE->out[i]->name, rank, extents, body));
 }
 
 expr_ref definer_load(struct definer *definer, struct definition *of, int rank, const index_ref *at)
@@ -539,9 +538,9 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 		if (tensor->dims[last].count)
 			row = SELECT(ranges, count - 1, actual[last], I(0));
 	}
-	body = SELECT(ranges, count, body, NUMBER(input->type, 0));
+	body = SELECT(ranges, count, body, LIKE(input, 0));
 	NODE = NULL;
-	struct definition *there = definer_map(definer, FORMAT("%s_there", tensor->name), tensor->rank, extents, body);
+	struct definition *there = MAP(FORMAT("%s_there", tensor->name), tensor->rank, extents, body);
 	there->row = row;
 	there->count.spreads = input->rank == tensor->rank && !tensor->cache ? input : NULL;
 	remember(definer, tensor, there);
@@ -557,7 +556,7 @@ static void ask_size(struct definer *definer, const struct bounded *bounded)
 		        (long long)bounded->least, (long long)bounded->most) };
 	size->port.most = bounded->most;
 	define_check(definer->program, FORMAT("%s_holds", bounded->size->name), check, 0, NULL,
-	        CAST(DTYPE_BOOL, integer_between(definer, LOAD(size, NULL), bounded->least, bounded->most)));
+	        CAST(DTYPE_BOOL, I_BETWEEN(LOAD(size, NULL), bounded->least, bounded->most)));
 }
 
 static void add_output(struct definer *definer, const struct tensor *tensor, const char *where)
@@ -584,8 +583,7 @@ static struct definition *dense(struct definer *definer, struct definition *of, 
 		ranges[d] = (struct range){ SUM(at[d], SCALE(INDEX(actual[d], 0, of->extents[d]), -1)), -of->extents[d],
 			0 };
 	}
-	struct definition *dense =
-	        definer_map(definer, FORMAT("%s_dense", of->name), of->rank, of->extents, LOAD(of, at));
+	struct definition *dense = MAP(FORMAT("%s_dense", of->name), of->rank, of->extents, LOAD(of, at));
 	dense->lies = SELECT(ranges, last, I_MUL(definer_flatten(definer, last, at, actual), actual[last]), I(-1));
 	dense->row = actual[last];
 	memcpy(dense->count.of, of->count.of, sizeof dense->count.of);
@@ -622,7 +620,7 @@ static void size_output(struct definer *definer, size_t i, const struct tensor *
 	}
 	if (!tensor->is_cache && !tensor_lies_in_bounds(tensor) && definition_elements(program->outputs.at[i]))
 		program->outputs.at[i] = dense(definer, program->outputs.at[i], actual);
-	push(arena, &program->outputs, definer_map(definer, name, 1, &rank, body));
+	push(arena, &program->outputs, MAP(name, 1, &rank, body));
 	push(arena, &program->output_names, name);
 	program->outputs.at[i]->port.sizes = name;
 }

@@ -1,7 +1,6 @@
 /* deform.c: DeformConv: a convolution whose taps lie where the data say, between elements; and Col2Im, windows added up
  * where they came from. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 struct deform {
 	struct convolution conv;
@@ -167,8 +166,8 @@ void define_deform_conv(struct definer *definer)
 	w_at[0] = at[1];
 	w_at[1] = VAR(rank + count, each);
 	p_at[1] = SUM(SCALE(QUOTIENT(at[1], outs), each), w_at[1]);
-	struct definition *sum = definer_reduction(definer, NODE->out[0]->name, rank, extents, REDUCE_SUM, count + 1,
-	        reduced, bias ? LOAD(bias, &at[1]) : NULL, MUL(LOAD(p, p_at), LOAD(w, w_at)));
+	struct definition *sum = REDUCE(NODE->out[0]->name, rank, extents, REDUCE_SUM, count + 1, reduced,
+	        bias ? LOAD(bias, &at[1]) : NULL, MUL(LOAD(p, p_at), LOAD(w, w_at)));
 	if (sum->reduce)
 		mark_batch(sum, 1);
 	GIVE(0, sum);
@@ -288,8 +287,8 @@ static struct definition *blocks_joined(
 	index_ref own[3] = { var[0], SUM(SCALE(var[1], c->taps), FLATTEN(c->count, var + 2, c->kernel)),
 		FLATTEN(c->count, var + 2 + c->count, c->blocks) };
 	struct definition *windows = PART("windows", 2 + 2 * c->count, apart, LOAD(x, own));
-	return definer_reduction(definer, NODE->out[0]->name, rank, extents, REDUCE_SUM, c->count, c->kernel, NULL,
-	        SELECT(there, 2 * c->count, LOAD(windows, from), CAST(x->type, WHOLE(DTYPE_I64, 0))));
+	return REDUCE(NODE->out[0]->name, rank, extents, REDUCE_SUM, c->count, c->kernel, NULL,
+	        SELECT(there, 2 * c->count, LOAD(windows, from), CAST(x->type, I(0))));
 }
 
 /* Blocks of dimensions from d on that have `taps` elements in all, and fit: each of the candidates, up to `most` and
@@ -326,12 +325,12 @@ static struct definition *col2im_at_run_time(
 		INVALID_IF(c->image[d] < 1 || c->image[d] > INT32_MAX, "an image of %" PRId64, c->image[d]);
 		right = I_AND(right, I_IS(ELEMENT(1, d), c->image[d]));
 	}
-	REQUIRE(right, "an image shape as declared in %s is right", definer_shape_text(definer, 2 + c->count, extents));
+	REQUIRE(right, "an image shape as declared in %s is right", SHAPE_TEXT(2 + c->count, extents));
 	int count = extents[1] < 1 || x->extents[1] % extents[1]
 	        ? 0
 	        : blocks_that_fit(c, 0, x->extents[1] / extents[1], x->extents[2], found, 0, CANDIDATES_MOST);
 	INVALID_IF(count == 0, "no blocks make %s of data [%" PRId64 ", %" PRId64 ", %" PRId64 "]",
-	        definer_shape_text(definer, 2 + c->count, extents), x->extents[0], x->extents[1], x->extents[2]);
+	        SHAPE_TEXT(2 + c->count, extents), x->extents[0], x->extents[1], x->extents[2]);
 	UNSUPPORTED_IF(count > CANDIDATES_MOST,
 	        "a block shape that is not constant is not supported where more than %d fit", CANDIDATES_MOST);
 	FOR (i, count) {
@@ -341,7 +340,7 @@ static struct definition *col2im_at_run_time(
 		each[i] = blocks_joined(definer, &found[i], x, extents);
 	}
 	return definer_choose(definer, count, is, each, "a block shape that makes the declared %s is right",
-	        definer_shape_text(definer, 2 + c->count, extents));
+	        SHAPE_TEXT(2 + c->count, extents));
 }
 
 void define_col2im(struct definer *definer)
@@ -352,7 +351,7 @@ void define_col2im(struct definer *definer)
 	bool known = columns_of(NODE, &c);
 	definer_shape(definer, 0, extents, NULL);
 	if (definition_elements(x) == 0)
-		OUT(0, CAST(x->type, WHOLE(DTYPE_I64, 0)));
+		OUT(0, CAST(x->type, I(0)));
 	else
 		GIVE(0, known ? blocks_joined(definer, &c, x, extents) : col2im_at_run_time(definer, &c, x, extents));
 }

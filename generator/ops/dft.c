@@ -2,7 +2,6 @@
  * them with a twist between (Cooley and Tukey): n (a + b) products in place of n n.  The rule asks the length alone.
  * Tables are computed in double when the library is made. */
 #include "ops/words.h"
-#include <inttypes.h>
 #include <math.h>
 
 enum { AXIS_IS_INPUT = 20, DIRECT_MOST = 63, TABLE_MOST = 1 << 26 };
@@ -125,7 +124,7 @@ static struct definition *table_of(struct definer *definer, const struct dft *f,
 						((float *)data)[at] = (float)value;
 				}
 	}
-	return define_constant(definer->program, definer_name(definer, name), type, 4, extents, data);
+	return define_constant(definer->program, NAMED(name), type, 4, extents, data);
 }
 
 /* Every output is a sum over all that x has. */
@@ -144,8 +143,8 @@ static struct definition *direct(
 	own[3] = at[f->rank - 1];
 	at[f->axis] = own[0] = VAR(f->rank, terms);
 	at[f->rank - 1] = own[1] = VAR(f->rank + 1, f->parts);
-	struct definition *sum = definer_reduction(definer, NODE->out[0]->name, f->rank, extents, REDUCE_SUM, 2,
-	        reduced, NULL, MUL(LOAD(x, at), LOAD(table, own)));
+	struct definition *sum = REDUCE(
+	        NODE->out[0]->name, f->rank, extents, REDUCE_SUM, 2, reduced, NULL, MUL(LOAD(x, at), LOAD(table, own)));
 	if (sum->reduce)
 		mark_batch(sum, ((1u << f->rank) - 1) & ~(1u << f->axis) & ~(1u << (f->rank - 1)));
 	return sum;
@@ -175,7 +174,7 @@ static struct definition *in_two(
 	own[2] = at[rest + 1];
 	own[3] = at[rest + 2];
 	const struct range there = { t, 0, f->given };
-	expr_ref value = SELECT(&there, 1, LOAD(x, x_at), NUMBER(x->type, 0));
+	expr_ref value = SELECT(&there, 1, LOAD(x, x_at), LIKE(x, 0));
 	struct definition *sums =
 	        REDUCTION("first", rank, extents, REDUCE_SUM, 2, first, NULL, MUL(value, LOAD(roots, own)));
 	mark_batch(sums, (1u << (rest + 1)) - 1);
@@ -230,7 +229,7 @@ static struct definition *transformed(
 	own[f->rank - 2] = REST(at, a);
 	own[f->rank - 1] = QUOTIENT(at, a);
 	own[f->rank] = VAR(f->rank - 1, extents[f->rank - 1]);
-	return definer_map(definer, NODE->out[0]->name, f->rank, extents, LOAD(all, own));
+	return MAP(NODE->out[0]->name, f->rank, extents, LOAD(all, own));
 }
 
 /* Axis and length, where they come at run time, are such that they make what is declared. */
@@ -270,7 +269,7 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 				found[count++] = f;
 		}
 	}
-	INVALID_IF(!count, "no axis and length make the declared %s", definer_shape_text(definer, x->rank, extents));
+	INVALID_IF(!count, "no axis and length make the declared %s", SHAPE_TEXT(x->rank, extents));
 	FOR (i, count) {
 		is[i] = I(1);
 		if (any_axis) {
@@ -282,7 +281,7 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 		each[i] = transformed(definer, &found[i], x, extents);
 	}
 	return definer_choose(definer, count, is, each, "an axis and a length that make the declared %s are right",
-	        definer_shape_text(definer, x->rank, extents));
+	        SHAPE_TEXT(x->rank, extents));
 }
 
 void define_dft(struct definer *definer)

@@ -1,7 +1,6 @@
 /* einsum.c: Einsum: operands taken pair by pair, from the left.  Each pair is one sum of products over the labels that
  * nobody needs any more, so that contractions find it; a label of one operand alone is summed before. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 /* Labels: 52 letters, then the dimensions of an ellipsis, counted from its end. */
 enum { LETTERS = 52, LABELS = LETTERS + MAX_RANK };
@@ -217,10 +216,10 @@ static void sum_over(struct definer *definer, const struct einsum *e, const char
 	if (b)
 		term = MUL(term, load_of(definer, b, var));
 	if (!over.rank) {
-		out->of = definer_map(definer, name, out->rank, extents, term);
+		out->of = MAP(name, out->rank, extents, term);
 		return;
 	}
-	out->of = definer_reduction(definer, name, out->rank, extents, REDUCE_SUM, over.rank, reduced, NULL, term);
+	out->of = REDUCE(name, out->rank, extents, REDUCE_SUM, over.rank, reduced, NULL, term);
 	if (b)
 		mark_batch(out->of, batch); /* all but the second's own, as a matrix product's columns */
 }
@@ -244,7 +243,7 @@ static struct term prepared(struct definer *definer, const struct einsum *e, int
 			kept.label[kept.rank++] = term.label[d];
 	if (kept.rank == term.rank)
 		return term;
-	sum_over(definer, e, definer_name(definer, FORMAT("of%d", i)), &term, NULL, &kept);
+	sum_over(definer, e, NAMED(FORMAT("of%d", i)), &term, NULL, &kept);
 	return kept;
 }
 
@@ -274,8 +273,7 @@ void define_einsum(struct definer *definer)
 					node_limit(NODE, "a product of more than %d dimensions", MAX_RANK);
 				both.label[both.rank++] = parts[p]->label[d];
 			}
-		sum_over(definer, &e, i == count - 1 ? name : definer_name(definer, FORMAT("upto%d", i)), &all, &next,
-		        &both);
+		sum_over(definer, &e, i == count - 1 ? name : NAMED(FORMAT("upto%d", i)), &all, &next, &both);
 		all = both;
 	}
 	GIVE(0, all.of);

@@ -1,7 +1,6 @@
 /* elementwise.c: one scalar function per element, with broadcasting: Add, Relu, And, Less, Where, Clip, Pow, Gelu … */
 #include "ops/words.h"
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 
 static enum scalar scalar_of(const struct node *node) { return (enum scalar)op_of(node)->scalar; }
@@ -304,7 +303,7 @@ void infer_mean(struct node *node) { infer_variadic(node); }
 void define_mean(struct definer *definer)
 {
 	expr_ref sum = sum_of(definer);
-	OUT(0, DIV(sum, NUMBER(sum->type, NODE->ins)));
+	OUT(0, DIV(sum, LIKE(sum, NODE->ins)));
 }
 
 /* ---- Pow: small whole exponents are products ---- */
@@ -330,8 +329,8 @@ static double constant_scalar(const struct tensor *tensor, double otherwise)
 /* x^0.5 as IEEE has it: 0 of -0, infinity of either one. */
 static expr_ref root_of(struct definer *definer, expr_ref x)
 {
-	expr_ref root = expr1(definer, SCALAR_sqrt, ADD(x, NUMBER(x->type, 0)));
-	return WHERE(EQUAL(x, NUMBER(x->type, -(double)INFINITY)), NUMBER(x->type, (double)INFINITY), root);
+	expr_ref root = expr1(definer, SCALAR_sqrt, ADD(x, LIKE(x, 0)));
+	return WHERE(EQUAL(x, LIKE(x, -(double)INFINITY)), LIKE(x, (double)INFINITY), root);
 }
 
 expr_ref power_of(struct definer *definer, expr_ref x, double exponent)
@@ -395,8 +394,8 @@ void define_gelu(struct definer *definer)
 		return;
 	}
 	/* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
-	expr_ref half = MUL(x, NUMBER(x->type, 0.5));
+	expr_ref half = MUL(x, LIKE(x, 0.5));
 	expr_ref cube = MUL(MUL(x, x), x);
-	expr_ref inner = MUL(FMA(cube, NUMBER(x->type, 0.044715), x), NUMBER(x->type, 0.79788456080286535588));
+	expr_ref inner = MUL(FMA(cube, LIKE(x, 0.044715), x), LIKE(x, 0.79788456080286535588));
 	OUT(0, FMA(half, expr1(definer, SCALAR_tanh, inner), half));
 }

@@ -1,7 +1,6 @@
 /* ensemble.c: ingot.Ensemble, the forest of ai.onnx.ml.TreeEnsemble, whose nodes and leaves are lists of their own ->
  * ingot.Trees, whose leaves are nodes.  A node that asks for one of several values becomes one for each value. */
 #include "ops/ops.h"
-#include <inttypes.h>
 #include <math.h>
 
 enum { MODE_MEMBER = 6, NODES_MOST = 1 << 20 };

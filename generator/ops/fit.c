@@ -45,7 +45,7 @@ void definer_require_dims(struct definer *definer)
 		const struct asked *asked =
 		        out->dims[d].count && out->dims[d].symbol ? graph_asked(out->graph, out->dims[d].symbol) : NULL;
 		if (asked)
-			require_range(definer, asked, definer_size(definer, out->dims[d].count));
+			require_range(definer, asked, SIZE(out->dims[d].count));
 	}
 }
 
@@ -90,7 +90,7 @@ void infer_fit(struct node *node)
 void define_fit(struct definer *definer)
 {
 	const struct tensor *out = NODE->out[0];
-	struct definition *x = definer_in_stored(definer, 0);
+	struct definition *x = STORED(0);
 	SHAPE(0, rank, extents, at);
 	bool same = true;
 	FOR (d, rank) {
@@ -100,7 +100,7 @@ void define_fit(struct definer *definer)
 			continue;
 		const struct dim *own = &out->dims[d], *first = &asked->first->dims[asked->dim];
 		if (own->count)
-			require_range(definer, asked, definer_size(definer, own->count));
+			require_range(definer, asked, SIZE(own->count));
 		if (own->count != first->count || (!own->count && own->extent != first->extent))
 			REQUIRE(I_EQUAL(DIM(own), DIM(first)), "dimension %d of %s is not %s, which %s has", d,
 			        out->name, asked->symbol, asked->first->name);

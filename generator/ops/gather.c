@@ -2,7 +2,6 @@
  * counts from the end.  One outside the data is refused, where it is constant at once, else by a check; it is cut to
  * the data as well, so that nothing outside is ever read. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 static int gather_axis(const struct node *node) { return attribute_axis(node, node->in[0]->rank); }
 
@@ -10,7 +9,7 @@ static int gather_axis(const struct node *node) { return attribute_axis(node, no
 static index_ref place(struct definer *definer, expr_ref index, int d)
 {
 	const struct dim *dim = &NODE->in[0]->dims[d];
-	expr_ref zero = WHOLE(DTYPE_I64, 0), last = WHOLE(DTYPE_I64, dim->extent - 1);
+	expr_ref zero = I(0), last = I(dim->extent - 1);
 	int64_t low, high;
 	index = CAST(DTYPE_I64, index);
 	expr_bounds(index, &low, &high);
@@ -63,7 +62,7 @@ void definer_require_index(struct definer *definer, int64_t column, int d)
 	expr_ref at = CAST(DTYPE_I64, LOAD(indices, own)), most = DIM(dim);
 	if (tensor_counted(NODE->in[1]))
 		most = I_MAX(most, I(1));
-	expr_ref least = integer_kept(definer, "least", I_SUB(I(-1), most));
+	expr_ref least = KEPT("least", I_SUB(I(-1), most));
 	definer_require(definer, EXIT_INVALID, rank, indices->extents, I_AND(I_LESS(at, most), I_LESS(least, at)),
 	        "an index at run time is outside of dimension %d", d);
 }
@@ -268,9 +267,9 @@ void define_reverse_sequence(struct definer *definer)
 	else
 		definer_require_within(definer, EXIT_INVALID, 1, lengths->extents, LOAD(lengths, &sequence), 0,
 		        last + 1, "a length at run time is not in [0, %" PRId64 "]", last + 1);
-	expr_ref zero = WHOLE(DTYPE_I64, 0), most = WHOLE(DTYPE_I64, last + 1), time = POSITION(at[s.time]);
+	expr_ref zero = I(0), most = I(last + 1), time = POSITION(at[s.time]);
 	expr_ref length = MIN(MAX(LOAD(lengths, &at[s.batch]), zero), most);
-	expr_ref back = SUB(SUB(length, WHOLE(DTYPE_I64, 1)), time);
+	expr_ref back = SUB(SUB(length, I(1)), time);
 	at[s.time] = VALUE(WHERE(LESS(time, length), back, time), 0, last);
 	OUT(0, LOAD(x, at));
 }

@@ -1,7 +1,6 @@
 /* grid.c: GridSample: data at places that another tensor says, from -1 to 1.  For each place and dimension a few taps;
  * their indices, their weights and whether they lie outside are maps over the grid, the output is a sum of taps. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 enum mode { LINEAR, NEAREST, CUBIC };
 enum padding { ZEROS, BORDER, REFLECTION };
@@ -73,7 +72,7 @@ static expr_ref padded(struct definer *definer, enum padding padding, bool corne
 		i = expr2(definer, SCALAR_mod, i, period);
 		i = MIN(i, SUB(corners ? period : I_SUB(period, I(1)), i));
 	}
-	return MIN(MAX(i, WHOLE(DTYPE_I64, 0)), last);
+	return MIN(MAX(i, I(0)), last);
 }
 
 /* How many elements there are of a dimension of the data, 1 where a call says none: a check then asks for one. */
@@ -84,7 +83,7 @@ static expr_ref size_of(struct definer *definer, int d)
 	if (!dim->count)
 		return I(dim->extent);
 	REQUIRE(I_LESS(I(0), DIM(dim)), "dimension %d of the data has no element", d);
-	return integer_kept(definer, FORMAT("size_%d", d), I_MAX(DIM(dim), I(1)));
+	return KEPT(FORMAT("size_%d", d), I_MAX(DIM(dim), I(1)));
 }
 
 static expr_ref as_number(struct definer *definer, enum dtype type, expr_ref whole)
@@ -99,8 +98,7 @@ static struct definition *steps_of(struct definer *definer, int d, enum mode mod
 	float *steps = arena_new_array(definer->arena, float, (size_t)count);
 	FOR (t, count)
 		steps[t] = (float)(mode == CUBIC ? t - 1 : t);
-	return define_constant(
-	        definer->program, definer_name(definer, FORMAT("steps_%d", d)), DTYPE_F32, 1, &count, steps);
+	return define_constant(definer->program, NAMED(FORMAT("steps_%d", d)), DTYPE_F32, 1, &count, steps);
 }
 
 /* beside: there is one place, the first of two that always lie side by side in the data; which of the taps each is, is
@@ -136,21 +134,21 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	}
 	own[rank - 1] = CONSTANT(x->rank - 1 - d); /* the last dimension comes first */
 	expr_ref have = size_of(definer, d), last = as_number(definer, grid->type, I_SUB(have, I(1)));
-	expr_ref g = LOAD(grid, own), one = NUMBER(grid->type, 1), half = NUMBER(grid->type, 0.5);
+	expr_ref g = LOAD(grid, own), one = LIKE(grid, 1), half = LIKE(grid, 0.5);
 	expr_ref place = ADD(g, one);
 	if (corners)
 		place = MUL(MUL(place, half), last);
 	else
 		place = MUL(SUB(MUL(place, as_number(definer, grid->type, have)), one), half);
 	expr_ref tap = expr1(definer, mode == NEAREST ? SCALAR_round : SCALAR_floor, place), first = tap, beyond;
-	expr_ref step = CAST(grid->type, LOAD(steps_of(definer, d, mode, count), &at[1])), none = NUMBER(grid->type, 0);
+	expr_ref step = CAST(grid->type, LOAD(steps_of(definer, d, mode, count), &at[1])), none = LIKE(grid, 0);
 	struct taps taps = { .beside = taps_lie_beside(x, grid, d, mode, padding) };
 	expr_ref i = CAST(DTYPE_I64, tap);
 	if (taps.beside) {
 		expr_ref most = I_MAX(I_SUB(have, I(2)), I(0));
 		tap = ADD(MIN(MAX(first, none), as_number(definer, grid->type, most)), step);
 		beyond = ADD(LESS(tap, first), LESS(ADD(first, one), tap));
-		i = MIN(MAX(i, WHOLE(DTYPE_I64, 0)), most);
+		i = MIN(MAX(i, I(0)), most);
 	} else {
 		tap = ADD(tap, step);
 		beyond = ADD(LESS(tap, none), LESS(last, tap));
@@ -164,11 +162,10 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 		                        : k == 1 ? "weights"
 		                                 : "outside",
 		                d));
-	taps.weights =
-	        definer_map(definer, names[1], rank, extents, CAST(x->type, weight_of(definer, mode, SUB(place, tap))));
-	taps.outside = padding == ZEROS ? definer_map(definer, names[2], rank, extents, CAST(x->type, beyond)) : NULL;
+	taps.weights = MAP(names[1], rank, extents, CAST(x->type, weight_of(definer, mode, SUB(place, tap))));
+	taps.outside = padding == ZEROS ? MAP(names[2], rank, extents, CAST(x->type, beyond)) : NULL;
 	extents[1] = taps.beside ? 1 : count;
-	taps.places = definer_map(definer, names[0], rank, extents, CAST(n > INT32_MAX ? DTYPE_I64 : DTYPE_I32, i));
+	taps.places = MAP(names[0], rank, extents, CAST(n > INT32_MAX ? DTYPE_I64 : DTYPE_I32, i));
 	return taps;
 }
 
@@ -205,8 +202,8 @@ void define_grid_sample(struct definer *definer)
 	}
 	expr_ref value = LOAD(x, x_at);
 	if (outside)
-		value = WHERE(outside, NUMBER(x->type, 0), value);
-	const char *name = x->type == type ? NODE->out[0]->name : definer_name(definer, "sampled");
+		value = WHERE(outside, LIKE(x, 0), value);
+	const char *name = x->type == type ? NODE->out[0]->name : NAMED("sampled");
 	struct definition *made = definer_reduction(
 	        definer, name, rank, extents, REDUCE_SUM, rank - 2, reduced, NULL, MUL(value, weight));
 	if (made->type == type)

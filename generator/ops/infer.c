@@ -1,6 +1,5 @@
 /* infer.c: words that infer_ functions share: inputs looked at, dims merged and broadcast, outputs typed. */
 #include "ops/ops.h"
-#include <inttypes.h>
 #include <stdio.h>
 
 static const int64_t ELEMENTS_MOST = (int64_t)1 << 33; /* of one tensor: 32 GiB of float */

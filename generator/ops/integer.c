@@ -60,7 +60,7 @@ expr_ref axes_say(struct definer *definer, const struct axes *axes, int d, int i
 	expr_ref value = I(otherwise);
 	FOR (i, axes->count)
 		value = I_WHERE(is_axis(definer, axes, i, d), ELEMENT(input, first + i), value);
-	return integer_kept(definer, FORMAT("told_%d", d), value);
+	return KEPT(FORMAT("told_%d", d), value);
 }
 
 expr_ref axes_right(struct definer *definer, const struct axes *axes)
@@ -70,7 +70,7 @@ expr_ref axes_right(struct definer *definer, const struct axes *axes)
 		expr_ref count = I(0);
 		FOR (i, axes->count)
 			count = I_ADD(count, is_axis(definer, axes, i, d));
-		count = integer_kept(definer, FORMAT("times_%d", d), count);
+		count = KEPT(FORMAT("times_%d", d), count);
 		right = I_AND(right, I_LESS(count, I(2)));
 		all = I_ADD(all, count);
 	}
@@ -90,8 +90,8 @@ struct definition *definer_choose(
 	va_end(args);
 	for (int i = count - 1; i >= 0; i--)
 		which = I_WHERE(is[i], I(i), which);
-	which = integer_kept(definer, "which", which);
-	REQUIRE(integer_between(definer, which, 0, count - 1), "%s", text);
+	which = KEPT("which", which);
+	REQUIRE(I_BETWEEN(which, 0, count - 1), "%s", text);
 	VARS(at, first->rank, first->extents);
 	index_ref chosen = INDEX(which, 0, count - 1);
 	for (int i = count - 1; i >= 0; i--) {
@@ -116,15 +116,15 @@ void define_asked(struct definer *definer)
 	const struct node *node = NODE;
 	expr_ref right = I(1);
 	const char *what = attribute_string(node, "what"), *numbers = "";
-	FOR (i, definer_elements(definer, 2)) {
+	FOR (i, ELEMENTS(2)) {
 		int64_t number;
-		INVALID_IF(!definer_number(definer, ELEMENT(2, i), &number) || i >= definer_elements(definer, 1),
+		INVALID_IF(!definer_number(definer, ELEMENT(2, i), &number) || i >= ELEMENTS(1),
 		        "what is asked for is no constant, or longer than the operand");
 		right = I_AND(right, I_IS(ELEMENT(1, i), number));
 		numbers = FORMAT("%s%s%lld", numbers, i ? ", " : "", (long long)number);
 	}
 	REQUIRE(right, "%s [%s], as declared, is right", what, numbers);
-	GIVE(0, definer_in_stored(definer, 0));
+	GIVE(0, STORED(0));
 }
 
 /* ---- ingot.Branch: input 0, of the one branch of an If that can be; a check asks that the condition, input 1,
@@ -140,5 +140,5 @@ void define_branch(struct definer *definer)
 {
 	expr_ref is_not = I_IS(CAST(DTYPE_I64, BROADCAST(IN(1), 0, NULL)), 0);
 	REQUIRE(attribute_int(NODE, "yes") ? I_IS(is_not, 0) : is_not, "%s", attribute_string(NODE, "why"));
-	GIVE(0, definer_in_stored(definer, 0));
+	GIVE(0, STORED(0));
 }

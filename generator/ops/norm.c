@@ -1,7 +1,6 @@
 /* norm.c: BatchNormalization (with given statistics, or in training with those of the batch), LayerNormalization, LRN.
  */
 #include "ops/words.h"
-#include <inttypes.h>
 
 /* ---- BatchNormalization: x * factor[c] + offset[c] ---- */
 bool batch_normalization_trains(const struct node *node)
@@ -61,7 +60,7 @@ static struct statistics batch_statistics(struct definer *definer, struct defini
 			terms[n++] = x->extents[d];
 		}
 	}
-	expr_ref each = NUMBER(x->type, 1 / count);
+	expr_ref each = LIKE(x, 1 / count);
 	struct definition *sum = REDUCTION("sum", 1, &x->extents[1], REDUCE_SUM, n, terms, NULL, LOAD(x, at));
 	is.mean = PART("mean", 1, &x->extents[1], MUL(LOAD(sum, &c), each));
 	expr_ref d = SUB(LOAD(x, at), LOAD(is.mean, &c));
@@ -88,8 +87,8 @@ void define_batch_normalization(struct definer *definer)
 			struct definition *running = IN(3 + i);
 			expr_ref fresh = CAST(running->type, LOAD(batch[i], &c));
 			OUT(1 + i,
-			        FMA(LOAD(running, &c), NUMBER(running->type, momentum),
-			                MUL(fresh, NUMBER(running->type, 1 - momentum))));
+			        FMA(LOAD(running, &c), LIKE(running, momentum),
+			                MUL(fresh, LIKE(running, 1 - momentum))));
 		}
 		mean = LOAD(is.mean, &c);
 		variance = LOAD(is.variance, &c);
@@ -145,7 +144,7 @@ void define_layer_normalization(struct definer *definer)
 			count *= (double)extents[d];
 		}
 	}
-	expr_ref each = NUMBER(x->type, 1 / count);
+	expr_ref each = LIKE(x, 1 / count);
 	struct definition *sum =
 	        REDUCTION("sum", rank, row_extents, REDUCE_SUM, rank - axis, terms, NULL, LOAD(x, term_at));
 	struct definition *mean = PART("mean", rank, row_extents, MUL(BROADCAST(sum, rank, at), each));
@@ -153,9 +152,9 @@ void define_layer_normalization(struct definer *definer)
 	expr_ref d = LOAD(centred, term_at);
 	struct definition *squares =
 	        REDUCTION("squares", rank, row_extents, REDUCE_SUM, rank - axis, terms, NULL, MUL(d, d));
-	expr_ref variance = FMA(BROADCAST(squares, rank, at), each, NUMBER(x->type, attribute_float(NODE, "epsilon")));
+	expr_ref variance = FMA(BROADCAST(squares, rank, at), each, LIKE(x, attribute_float(NODE, "epsilon")));
 	struct definition *inverse =
-	        PART("inverse", rank, row_extents, DIV(NUMBER(x->type, 1), expr1(definer, SCALAR_sqrt, variance)));
+	        PART("inverse", rank, row_extents, DIV(LIKE(x, 1), expr1(definer, SCALAR_sqrt, variance)));
 	expr_ref normal = MUL(LOAD(centred, at), BROADCAST(inverse, rank, at));
 	expr_ref factor = BROADCAST(scale, rank, at);
 	OUT(0, bias ? FMA(normal, factor, BROADCAST(bias, rank, at)) : MUL(normal, factor));
@@ -200,13 +199,13 @@ void define_lrn(struct definer *definer)
 	int64_t terms = before + after + 1;
 	memcpy(x_at, at, sizeof x_at);
 	x_at[1] = PLUS(SUM(at[1], VAR(rank, terms)), -before);
-	expr_ref near = SELECT(&(struct range){ x_at[1], 0, channels }, 1, LOAD(x, x_at), NUMBER(x->type, 0));
+	expr_ref near = SELECT(&(struct range){ x_at[1], 0, channels }, 1, LOAD(x, x_at), LIKE(x, 0));
 	struct definition *squares = REDUCTION("squares", rank, extents, REDUCE_SUM, 1, &terms, NULL, MUL(near, near));
-	expr_ref sum = FMA(NUMBER(x->type, (double)attribute_float(NODE, "alpha") / (double)size), LOAD(squares, at),
-	        NUMBER(x->type, (double)attribute_float(NODE, "bias")));
+	expr_ref sum = FMA(LIKE(x, (double)attribute_float(NODE, "alpha") / (double)size), LOAD(squares, at),
+	        LIKE(x, (double)attribute_float(NODE, "bias")));
 	double beta = (double)attribute_float(NODE, "beta");
 	expr_ref power = power_of(definer, sum, beta);
 	if (!power)
-		power = expr2(definer, SCALAR_pow, sum, NUMBER(x->type, beta));
+		power = expr2(definer, SCALAR_pow, sum, LIKE(x, beta));
 	OUT(0, DIV(LOAD(x, at), power));
 }

@@ -3,6 +3,7 @@
  * tables/ops.h. */
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
+#include <inttypes.h>
 #include "definitions/definitions.h"
 #include "definitions/narrow.h"
 

@@ -1,6 +1,5 @@
 /* order.c: TopK: the first positions of the order of each row, and what stands there. */
 #include "ops/words.h"
-#include <inttypes.h>
 #include <math.h>
 
 static int order_axis(const struct node *node) { return attribute_axis(node, node->in[0]->rank); }
@@ -173,13 +172,13 @@ void define_top_k(struct definer *definer)
 		OUT(0, in_place(definer, x, place, axis, extents, false));
 		return;
 	}
-	struct definition *order = definer_order(definer, own ? node->out[1]->name : definer_name(definer, "order"),
-	        rank, rows, largest, n, definition_elements(x) ? LOAD(there, key_at) : NULL, NULL);
+	struct definition *order = definer_order(definer, own ? node->out[1]->name : NAMED("order"), rank, rows,
+	        largest, n, definition_elements(x) ? LOAD(there, key_at) : NULL, NULL);
 	expr_ref position = LOAD(order, order_at);
 	if (own)
 		GIVE(1, order);
 	else
 		OUT(1, position);
 	at[axis] = VALUE(position, 0, n > 0 ? n - 1 : 0);
-	OUT(0, definition_elements(x) ? LOAD(x, at) : NUMBER(x->type, 0));
+	OUT(0, definition_elements(x) ? LOAD(x, at) : LIKE(x, 0));
 }

@@ -5,7 +5,6 @@
 #include "ops/ops.h"
 #include "frontends/frontends.h"
 #include "ingot/template.h"
-#include <inttypes.h>
 #include <unistd.h>
 
 const char *own_name(const struct node *node)

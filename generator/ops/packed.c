@@ -89,7 +89,7 @@ struct definition *packed_read(
 	}
 	code = expr2(definer, SCALAR_shr, code, CAST(DTYPE_I32, POSITION(off)));
 	code = expr2(definer, SCALAR_and, code, whole(definer, mask_of(as->type)));
-	return definer_map(definer, name, as->rank, as->extents, packed_from_code(definer, as->type, code));
+	return MAP(name, as->rank, as->extents, packed_from_code(definer, as->type, code));
 }
 
 struct definition *packed_write(
@@ -98,11 +98,11 @@ struct definition *packed_write(
 	int bits = dtypes[as->type].bits;
 	int64_t count = definition_elements(elements), bytes = (int64_t)dtype_bytes(as->type, (size_t)count);
 	if (!count)
-		return definer_map(definer, name, 1, &bytes, WHOLE(DTYPE_U8, 0));
+		return MAP(name, 1, &bytes, WHOLE(DTYPE_U8, 0));
 	if (elements->rank != 1) { /* one index, which the ranges below keep inside */
 		index_ref at[MAX_RANK];
 		UNFLATTEN(VAR(0, count), elements->rank, elements->extents, at);
-		elements = definer_map(definer, FORMAT("%s_flat", elements->name), 1, &count, LOAD(elements, at));
+		elements = MAP(FORMAT("%s_flat", elements->name), 1, &count, LOAD(elements, at));
 	}
 	index_ref bit = SCALE(VAR(0, bytes), 8);
 	index_ref first = QUOTIENT(bit, bits), off = REST(bit, bits);

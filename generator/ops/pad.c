@@ -1,6 +1,5 @@
 /* pad.c: tensors with more around or beside their elements, or with some taken to 0: Pad, Tile, Trilu. */
 #include "ops/words.h"
-#include <inttypes.h>
 #include <math.h>
 
 /* ---- Pad ---- */
@@ -145,8 +144,8 @@ bool pad_of_counted(const struct node *node, int64_t *before, int64_t *after, fl
 /* The same as a number, among as many elements of dimension d as there are. */
 static expr_ref beside_counted(struct definer *definer, enum mode mode, int d, expr_ref from)
 {
-	expr_ref n = definer_size(definer, NODE->in[0]->dims[d].count), last = I_SUB(n, I(1));
-	REQUIRE(integer_between(definer, n, 1, INT64_MAX), "dimension %d has no element to take for its pads", d);
+	expr_ref n = SIZE(NODE->in[0]->dims[d].count), last = I_SUB(n, I(1));
+	REQUIRE(I_BETWEEN(n, 1, INT64_MAX), "dimension %d has no element to take for its pads", d);
 	if (mode == PAD_WRAP)
 		return integer_of(definer, SCALAR_mod, from, n);
 	if (mode == PAD_EDGE)
@@ -204,21 +203,20 @@ static void pads_at_run_time(
         struct definer *definer, const struct definition *x, const int64_t *extents, index_ref *before)
 {
 	const struct node *node = NODE;
-	struct axes axes = { node_in(node, 3) ? 3 : -1, x->rank,
-		node_in(node, 3) ? definer_elements(definer, 3) : x->rank };
-	INVALID_IF(axes.count > x->rank || definer_elements(definer, 1) != 2 * axes.count,
-	        "%" PRId64 " pads for %" PRId64 " of %d dimensions", definer_elements(definer, 1), axes.count, x->rank);
+	struct axes axes = { node_in(node, 3) ? 3 : -1, x->rank, node_in(node, 3) ? ELEMENTS(3) : x->rank };
+	INVALID_IF(axes.count > x->rank || ELEMENTS(1) != 2 * axes.count,
+	        "%" PRId64 " pads for %" PRId64 " of %d dimensions", ELEMENTS(1), axes.count, x->rank);
 	expr_ref right = axes_right(definer, &axes);
 	FOR (d, x->rank) {
 		expr_ref first = axes_say(definer, &axes, d, 1, 0, 0),
 		         last = axes_say(definer, &axes, d, 1, axes.count, 0);
-		first = integer_kept(definer, FORMAT("before_%d", d), first);
+		first = KEPT(FORMAT("before_%d", d), first);
 		right = I_AND(right,
-		        I_AND(integer_between(definer, first, -PAD_MOST, PAD_MOST),
+		        I_AND(I_BETWEEN(first, -PAD_MOST, PAD_MOST),
 		                I_IS(I_ADD(first, last), extents[d] - x->extents[d])));
 		before[d] = INDEX(first, -PAD_MOST, PAD_MOST);
 	}
-	REQUIRE(right, "pads that make the declared %s are right", definer_shape_text(definer, x->rank, extents));
+	REQUIRE(right, "pads that make the declared %s are right", SHAPE_TEXT(x->rank, extents));
 }
 
 void define_pad(struct definer *definer)
@@ -253,9 +251,8 @@ void define_pad(struct definer *definer)
 		OUT(0, LOAD(x, at));
 		return;
 	}
-	expr_ref outside = fill
-	        ? BROADCAST(fill, 0, NULL)
-	        : NUMBER(x->type, node->since < PADS_ARE_INPUT ? (double)attribute_float(node, "value") : 0);
+	expr_ref outside = fill ? BROADCAST(fill, 0, NULL)
+	                        : LIKE(x, node->since < PADS_ARE_INPUT ? (double)attribute_float(node, "value") : 0);
 	FOR (d, rank) {
 		at[d] = SUM(at[d], SCALE(before[d], -1));
 		ranges[count++] = (struct range){ at[d], 0, x->extents[d] };
@@ -340,17 +337,17 @@ void infer_tile(struct node *node)
 static void declared_repeats(struct definer *definer, const struct definition *x, const int64_t *extents)
 {
 	expr_ref right = I(1);
-	if (definer_elements(definer, 1) != x->rank)
-		node_invalid(NODE, "%" PRId64 " repeats for %d dimensions", definer_elements(definer, 1), x->rank);
+	if (ELEMENTS(1) != x->rank)
+		node_invalid(NODE, "%" PRId64 " repeats for %d dimensions", ELEMENTS(1), x->rank);
 	FOR (d, x->rank) {
 		int64_t n = x->extents[d];
 		if (n ? extents[d] % n != 0 : extents[d] != 0)
 			node_invalid(NODE, "dimension %d is declared as %" PRId64 ", no multiple of %" PRId64, d,
 			        extents[d], n);
 		expr_ref times = ELEMENT(1, d);
-		right = I_AND(right, n ? I_IS(times, extents[d] / n) : integer_between(definer, times, 0, INT64_MAX));
+		right = I_AND(right, n ? I_IS(times, extents[d] / n) : I_BETWEEN(times, 0, INT64_MAX));
 	}
-	REQUIRE(right, "repeats that make the declared %s are right", definer_shape_text(definer, x->rank, extents));
+	REQUIRE(right, "repeats that make the declared %s are right", SHAPE_TEXT(x->rank, extents));
 }
 
 /* In a tile that is counted by what is there. */
@@ -393,7 +390,7 @@ void define_trilu(struct definer *definer)
 	int64_t k;
 	SHAPE(0, rank, extents, at);
 	int64_t far = extents[rank - 1] + extents[rank - 2];
-	index_ref diagonal = definer_elements(definer, 1) ? INDEX(ELEMENT(1, 0), -far, far) : CONSTANT(0);
+	index_ref diagonal = ELEMENTS(1) ? INDEX(ELEMENT(1, 0), -far, far) : CONSTANT(0);
 	index_ref beyond = SUM(at[rank - 1], SCALE(at[rank - 2], -1));
 	if (!index_is_constant(diagonal, &k)) {
 		beyond = SUM(beyond, SCALE(diagonal, -1));
@@ -403,5 +400,5 @@ void define_trilu(struct definer *definer)
 	struct range range = { beyond, -far, k + 1 };
 	if (attribute_int(NODE, "upper"))
 		range = (struct range){ beyond, k, far + 1 };
-	OUT(0, SELECT(&range, 1, LOAD(x, at), NUMBER(x->type, 0)));
+	OUT(0, SELECT(&range, 1, LOAD(x, at), LIKE(x, 0)));
 }

@@ -1,6 +1,5 @@
 /* parts.c: Split and Concat: parts that lie side by side along an axis. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 /* ---- Split ---- */
 /* Extents of the parts; false where they are not known yet. */
@@ -132,8 +131,7 @@ static void declared_parts(struct definer *definer, int axis, int64_t extent, in
 	const struct node *node = NODE;
 	expr_ref right = I(1);
 	int64_t extents[MAX_RANK], sum = 0;
-	INVALID_IF(definer_elements(definer, 1) != node->outs, "%" PRId64 " parts for %d outputs",
-	        definer_elements(definer, 1), node->outs);
+	INVALID_IF(ELEMENTS(1) != node->outs, "%" PRId64 " parts for %d outputs", ELEMENTS(1), node->outs);
 	FOR (i, node->outs) {
 		UNSUPPORTED_IF(!node_has_out(node, i),
 		        "parts that are not constant, with an output that is absent, are not supported");
@@ -168,9 +166,9 @@ static void define_said_parts(struct definer *definer, int axis)
 			at[axis] = SUM(at[axis], INDEX(from, 0, most));
 		else
 			at[axis] = INDEX(I_ADD(from, POSITION(at[axis])), 0, n - 1);
-		OUT(i, n ? LOAD(x, at) : NUMBER(x->type, 0));
+		OUT(i, n ? LOAD(x, at) : LIKE(x, 0));
 		right = I_AND(right, I_LESS(I(-1), size));
-		from = integer_kept(definer, FORMAT("from_%d", i + 1), I_ADD(from, size));
+		from = KEPT(FORMAT("from_%d", i + 1), I_ADD(from, size));
 		most = most + extents[axis] < n ? most + extents[axis] : n;
 	}
 	REQUIRE(I_AND(right, I_EQUAL(from, DIM(&node->in[0]->dims[axis]))),
@@ -253,7 +251,7 @@ static expr_ref counted_parts(struct definer *definer, const index_ref *at, cons
 	before[0] = I(0);
 	FOR (i, node->ins) {
 		const struct dim *dim = &node->in[i]->dims[axis];
-		before[i + 1] = integer_kept(definer, "end", I_ADD(before[i], DIM(dim)));
+		before[i + 1] = KEPT("end", I_ADD(before[i], DIM(dim)));
 	}
 	for (int i = node->ins; i-- > 0;) {
 		struct definition *x = IN(i);

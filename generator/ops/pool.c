@@ -1,6 +1,5 @@
 /* pool.c: windows reduced: MaxPool, AveragePool, LpPool. */
 #include "ops/words.h"
-#include <inttypes.h>
 #include <math.h>
 
 static void infer_window(struct node *node)
@@ -26,9 +25,9 @@ static struct definition *reduce_window(
 	struct definition *x = IN(0);
 	SHAPE(0, rank, extents, at);
 	expr_ref pad = dtypes[x->type].class == CLASS_FLOAT
-	        ? NUMBER(x->type, outside)
+	        ? LIKE(x, outside)
 	        : WHOLE(x->type, dtypes[x->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[x->type].bits) : 0);
-	return definer_reduction(definer, name, rank, extents, reduce, window->count, window->kernel, NULL,
+	return REDUCE(name, rank, extents, reduce, window->count, window->kernel, NULL,
 	        window_load(definer, window, x, at, 2, rank, pad));
 }
 
@@ -58,23 +57,21 @@ static void define_indices(struct definer *definer, const struct window *window,
 	memcpy(own, at, sizeof own);
 	/* a load whose pads are the largest integer: its place is what is wanted, so only the select around it is kept
 	 */
-	expr_ref none = WHOLE(DTYPE_I64, INT64_MAX), load = LOAD(x, at);
-	expr_ref padded = window_load(definer, window, x, at, 2, rank, NUMBER(x->type, 0));
+	expr_ref none = I(INT64_MAX), load = LOAD(x, at);
+	expr_ref padded = window_load(definer, window, x, at, 2, rank, LIKE(x, 0));
 	load = padded->kind == EXPR_SELECT ? padded->arg[0] : padded;
 	expr_ref found = CAST(DTYPE_I64, EQUAL(load, LOAD(largest, own)));
 	expr_ref place = WHERE(found, POSITION(flat_position(definer, x, at)), none);
 	if (padded->kind == EXPR_SELECT)
 		place = SELECT(padded->ranges, padded->range_count, place, none);
-	GIVE(1,
-	        definer_reduction(definer, NODE->out[1]->name, rank, extents, REDUCE_MIN, window->count, window->kernel,
-	                NULL, place));
+	GIVE(1, REDUCE(NODE->out[1]->name, rank, extents, REDUCE_MIN, window->count, window->kernel, NULL, place));
 }
 
 void define_max_pool(struct definer *definer)
 {
 	struct window window;
 	window_of(NODE, NODE->in[0], NULL, &window);
-	const char *name = node_has_out(NODE, 0) ? NODE->out[0]->name : definer_name(definer, "max");
+	const char *name = node_has_out(NODE, 0) ? NODE->out[0]->name : NAMED("max");
 	struct definition *largest = reduce_window(definer, &window, name, REDUCE_MAX, -INFINITY);
 	chain_terms(largest);
 	GIVE(0, largest);
@@ -147,8 +144,8 @@ static expr_ref counts(
 		return NULL;
 	}
 	*whole = 1;
-	struct definition *constant = define_constant(definer->program, definer_name(definer, FORMAT("taps%d", d)),
-	        type, 1, &n, type == DTYPE_F64 ? (void *)wide : count);
+	struct definition *constant = define_constant(
+	        definer->program, NAMED(FORMAT("taps%d", d)), type, 1, &n, type == DTYPE_F64 ? (void *)wide : count);
 	index_ref at = VAR(2 + d, n);
 	return LOAD(constant, &at);
 }
@@ -161,7 +158,7 @@ void define_average_pool(struct definer *definer)
 	bool with_pads = attribute_int(NODE, "count_include_pad") != 0;
 	window_of(NODE, NODE->in[0], NULL, &window);
 	definer_shape(definer, 0, extents, at);
-	struct definition *sum = reduce_window(definer, &window, definer_name(definer, "sum"), REDUCE_SUM, 0);
+	struct definition *sum = reduce_window(definer, &window, NAMED("sum"), REDUCE_SUM, 0);
 	expr_ref divisor = NULL, total = LOAD(sum, at);
 	double whole = 1;
 	FOR (d, window.count) {
@@ -172,11 +169,11 @@ void define_average_pool(struct definer *definer)
 			divisor = divisor ? MUL(divisor, varying) : varying;
 	}
 	if (!divisor) {
-		OUT(0, MUL(total, NUMBER(sum->type, 1 / whole)));
+		OUT(0, MUL(total, LIKE(sum, 1 / whole)));
 		return;
 	}
 	if (whole != 1)
-		divisor = MUL(divisor, NUMBER(sum->type, whole));
+		divisor = MUL(divisor, LIKE(sum, whole));
 	OUT(0, DIV(total, divisor));
 }
 
@@ -193,14 +190,12 @@ expr_ref lp_raised(struct definer *definer, expr_ref x, double p)
 	if (p == 2)
 		return MUL(x, x);
 	x = ABS(x);
-	return p == 1 ? x : expr2(definer, SCALAR_pow, x, NUMBER(x->type, p));
+	return p == 1 ? x : expr2(definer, SCALAR_pow, x, LIKE(x, p));
 }
 
 expr_ref lp_root(struct definer *definer, expr_ref x, double p)
 {
-	return p == 1    ? x
-	        : p == 2 ? expr1(definer, SCALAR_sqrt, x)
-	                 : expr2(definer, SCALAR_pow, x, NUMBER(x->type, 1 / p));
+	return p == 1 ? x : p == 2 ? expr1(definer, SCALAR_sqrt, x) : expr2(definer, SCALAR_pow, x, LIKE(x, 1 / p));
 }
 
 void infer_lp_pool(struct node *node)
@@ -216,7 +211,7 @@ void define_lp_pool(struct definer *definer)
 	double p = lp_norm(NODE);
 	SHAPE(0, rank, extents, at);
 	window_of(NODE, NODE->in[0], NULL, &window);
-	expr_ref term = lp_raised(definer, window_load(definer, &window, x, at, 2, rank, NUMBER(x->type, 0)), p);
+	expr_ref term = lp_raised(definer, window_load(definer, &window, x, at, 2, rank, LIKE(x, 0)), p);
 	struct definition *sum = REDUCTION("sum", rank, extents, REDUCE_SUM, window.count, window.kernel, NULL, term);
 	definer_shape(definer, 0, extents, at);
 	OUT(0, lp_root(definer, LOAD(sum, at), p));

@@ -1,7 +1,6 @@
 /* quantise.c: QuantizeLinear: x / scale + zero point, to an integer or a float of at most 8 bits; DequantizeLinear:
  * (x - zero point) * scale.  One scale for all, for each place on an axis, or for blocks of it. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 static bool is_quantised(enum dtype type)
 {
@@ -108,7 +107,7 @@ static bool is_nothing(const struct definition *zero)
 
 void define_dequantise(struct definer *definer)
 {
-	struct definition *x = definer_in_stored(definer, 0), *scale = IN(1), *zero = definer_in_stored(definer, 2);
+	struct definition *x = STORED(0), *scale = IN(1), *zero = STORED(2);
 	SHAPE(0, rank, extents, at);
 	expr_ref value = LOAD(x, at);
 	if (zero && x->type != DTYPE_I32 && !is_nothing(zero)) { /* int32 has a zero point of 0 by definition */

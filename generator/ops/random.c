@@ -2,7 +2,6 @@
  * function of the seed and the element's place alone, so every target, any number of threads and every run have the
  * same; a node without seed has one of its own, from its output's name. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 static enum dtype type_of(const struct node *node, bool any)
 {
@@ -134,12 +133,12 @@ void define_multinomial(struct definer *definer)
 	struct definition *share =
 	        PART("shares", 2, x->extents, expr1(definer, SCALAR_exp, SUB(LOAD(x, all), LOAD(most, at))));
 	expr_ref to[2] = { NULL, POSITION(term[1]) };
-	struct definition *below = definer_scatter(definer, definer_name(definer, "below"), 2, x->extents, REDUCE_SUM,
-	        true, to, 1, &classes, NULL, LOAD(share, term));
+	struct definition *below = definer_scatter(
+	        definer, NAMED("below"), 2, x->extents, REDUCE_SUM, true, to, 1, &classes, NULL, LOAD(share, term));
 	struct definition *drawn = PART("drawn", 2, extents, MUL(uniform(definer, x->type, 1, 0), LOAD(below, last)));
 	expr_ref passed = CAST(DTYPE_I64, LESS_EQUAL(LOAD(below, term), LOAD(drawn, at)));
 	struct definition *count = REDUCTION("count", 2, extents, REDUCE_SUM, 1, &classes, NULL, passed);
-	OUT(0, CAST(NODE->out[0]->type, MIN(LOAD(count, at), WHOLE(DTYPE_I64, classes - 1))));
+	OUT(0, CAST(NODE->out[0]->type, MIN(LOAD(count, at), I(classes - 1))));
 }
 
 /* ---- Dropout: the data, or in training what is not drawn away, over the part that stays ---- */
@@ -177,8 +176,8 @@ void define_dropout(struct definer *definer)
 	bool training = dropout_trains(node);
 	expr_ref ratio = given
 	        ? CAST(x->type, ELEMENT(1, 0))
-	        : NUMBER(x->type, node->since < TRAINING_IS_INPUT ? (double)attribute_float(node, "ratio") : 0.5);
-	expr_ref none = NUMBER(x->type, 0), one = NUMBER(x->type, 1), kept = NULL, value, asked = NULL;
+	        : LIKE(x, node->since < TRAINING_IS_INPUT ? (double)attribute_float(node, "ratio") : 0.5);
+	expr_ref none = LIKE(x, 0), one = LIKE(x, 1), kept = NULL, value, asked = NULL;
 	VARS(at, x->rank, x->extents);
 	value = LOAD(x, at);
 	if (training) {

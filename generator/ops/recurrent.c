@@ -2,7 +2,6 @@
  * For each direction: the input's part of the gates for all steps as one contraction; for each step the hidden part, a
  * sum that goes on where the input's ended, then the maps: cell and hidden. */
 #include "ops/words.h"
-#include <inttypes.h>
 #include <strings.h>
 
 enum { STEPS_TOGETHER = 64, UNROLLED_EACH = 4 }; /* so many steps count as a node of a loop */
@@ -53,7 +52,7 @@ static const struct {
 	[ACT_SOFTPLUS] = { "Softplus", 0, 0, 0, 0 },
 };
 
-static expr_ref number(struct definer *definer, expr_ref like, double value) { return NUMBER(like->type, value); }
+static expr_ref number(struct definer *definer, expr_ref like, double value) { return LIKE(like, value); }
 
 static expr_ref if_less(struct definer *definer, expr_ref a, double b, expr_ref yes, expr_ref no)
 {
@@ -238,7 +237,7 @@ static const char *name_at(struct unrolling *u, const char *part, int direction,
 {
 	struct definer *definer = u->definer;
 	const char *name = u->lstm.directions == 1 ? part : FORMAT("%s_%s", part, direction ? "back" : "forth");
-	return definer_name(definer, step < 0 ? name : FORMAT("%s%" PRId64, name, step));
+	return NAMED(step < 0 ? name : FORMAT("%s%" PRId64, name, step));
 }
 
 /* The length of sequence b, as int64. */
@@ -254,9 +253,9 @@ static index_ref reversed(struct unrolling *u, index_ref s, index_ref b)
 	struct definer *definer = u->definer;
 	if (!u->lengths)
 		return PLUS(SCALE(s, -1), u->steps - 1);
-	expr_ref time = SUB(SUB(length_of(u, b), WHOLE(DTYPE_I64, 1)), POSITION(s));
-	time = MAX(time, WHOLE(DTYPE_I64, 0));
-	time = MIN(time, WHOLE(DTYPE_I64, u->steps - 1));
+	expr_ref time = SUB(SUB(length_of(u, b), I(1)), POSITION(s));
+	time = MAX(time, I(0));
+	time = MIN(time, I(u->steps - 1));
 	return VALUE(time, 0, u->steps - 1);
 }
 
@@ -283,7 +282,7 @@ static expr_ref bias_at(struct unrolling *u, int direction, index_ref gate)
 	const struct range summed = { g, 0, GRU_HIDDEN * u->lstm.hidden };
 	if (u->lstm.late_reset) /* the hidden gate's second one is the reset gate's to take */
 		sum = SELECT(&summed, 1, sum, own);
-	return LOAD(definer_map(definer, name_at(u, "bias", direction, -1), 1, &extent, sum), &gate);
+	return LOAD(MAP(name_at(u, "bias", direction, -1), 1, &extent, sum), &gate);
 }
 
 /* gates[s, b, g] of `steps` steps from `first` on, from the input alone, starting from the biases */
@@ -296,9 +295,9 @@ static struct definition *input_part(struct unrolling *u, int direction, int64_t
 	index_ref time = u->lstm.reverse[direction] ? reversed(u, s, b) : s;
 	expr_ref x = LOAD(u->x, u->lstm.batch_first ? AT(b, time, k) : AT(time, b, k));
 	expr_ref w = LOAD(u->w, AT(dir, g, k)), start = bias_at(u, direction, g);
-	struct definition *there = u->there && first ? definer_map(definer, name_at(u, "steps", direction, -1), 0, NULL,
-	                                   I_SUB(LOAD(u->there, NULL), I(first)))
-	                                             : u->there;
+	struct definition *there = u->there && first
+	        ? MAP(name_at(u, "steps", direction, -1), 0, NULL, I_SUB(LOAD(u->there, NULL), I(first)))
+	        : u->there;
 	struct definition *sum = definer_reduction(
 	        definer, name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs, start, MUL(x, w));
 	mark_batch(sum, 1 | 2); /* no step's numbers depend on how many there are */
@@ -345,8 +344,8 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	struct definition *gates = input;
 	if (hidden->of) {
 		expr_ref r = LOAD(u->r, AT(dir, g, k));
-		gates = definer_reduction(definer, name_at(u, "gates", direction, s), 2, extents, REDUCE_SUM, 1, &size,
-		        from_input, MUL(state_at(u, hidden, b, k), r));
+		gates = REDUCE(name_at(u, "gates", direction, s), 2, extents, REDUCE_SUM, 1, &size, from_input,
+		        MUL(state_at(u, hidden, b, k), r));
 		mark_batch(gates, 1);
 	}
 	extents[1] = size;
@@ -369,9 +368,9 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	                                  : activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_FORGET]));
 	expr_ref fresh = MUL(in, activate(definer, &u->lstm.g[direction], clipped(u, gate[GATE_CELL])));
 	expr_ref next = before ? FMA(forget, before, fresh) : fresh;
-	expr_ref zero = NUMBER(next->type, 0);
+	expr_ref zero = LIKE(next, 0);
 	next = while_running(u, now, b, next, before ? before : zero);
-	struct definition *new_cell = definer_map(definer, name_at(u, "cell", direction, s), 2, extents, next);
+	struct definition *new_cell = MAP(name_at(u, "cell", direction, s), 2, extents, next);
 	expr_ref c = LOAD(new_cell, AT(b, h));
 	if (u->p)
 		gate[GATE_OUTPUT] = FMA(peephole[GATE_OUTPUT], c, gate[GATE_OUTPUT]);
@@ -379,7 +378,7 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	expr_ref y = MUL(out, activate(definer, &u->lstm.h[direction], c));
 	expr_ref kept = state_at(u, hidden, b, h);
 	y = while_running(u, now, b, y, kept ? kept : zero);
-	struct definition *new_hidden = definer_map(definer, name_at(u, "hidden", direction, s), 2, extents, y);
+	struct definition *new_hidden = MAP(name_at(u, "hidden", direction, s), 2, extents, y);
 	*hidden = (struct state){ new_hidden, false, direction };
 	*cell = (struct state){ new_cell, false, direction };
 }
@@ -394,8 +393,8 @@ static struct definition *hidden_part(struct unrolling *u, const char *name, int
 	int64_t size = u->lstm.hidden, extents[2] = { u->batch, rows };
 	index_ref b = VAR(0, u->batch), g = PLUS(VAR(1, rows), from), k = VAR(2, size);
 	expr_ref r = LOAD(u->r, AT(CONSTANT(direction), g, k));
-	struct definition *sum = definer_reduction(definer, name_at(u, name, direction, s), 2, extents, REDUCE_SUM, 1,
-	        &size, start, MUL(at(u, of, b, k), r));
+	struct definition *sum = REDUCE(
+	        name_at(u, name, direction, s), 2, extents, REDUCE_SUM, 1, &size, start, MUL(at(u, of, b, k), r));
 	mark_batch(sum, 1);
 	return sum;
 }
@@ -418,9 +417,8 @@ static void keep_hidden(struct unrolling *u, int direction, int64_t s, struct st
 	int64_t extents[2] = { u->batch, u->lstm.hidden };
 	index_ref b = VAR(0, u->batch), h = VAR(1, u->lstm.hidden);
 	expr_ref kept = state_at(u, hidden, b, h);
-	y = while_running(u, CONSTANT(s), b, y, kept ? kept : NUMBER(y->type, 0));
-	*hidden = (struct state){ definer_map(definer, name_at(u, "hidden", direction, s), 2, extents, y), false,
-		direction };
+	y = while_running(u, CONSTANT(s), b, y, kept ? kept : LIKE(y, 0));
+	*hidden = (struct state){ MAP(name_at(u, "hidden", direction, s), 2, extents, y), false, direction };
 }
 
 static void step_rnn(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden)
@@ -462,8 +460,7 @@ static void step_gru(struct unrolling *u, int direction, int64_t s, struct defin
 	if (late)
 		gate[GRU_HIDDEN] = FMA(reset, late, gate[GRU_HIDDEN]);
 	else if (before && !u->lstm.late_reset) {
-		struct definition *left =
-		        definer_map(definer, name_at(u, "reset", direction, s), 2, extents, MUL(reset, before));
+		struct definition *left = MAP(name_at(u, "reset", direction, s), 2, extents, MUL(reset, before));
 		gate[GRU_HIDDEN] = element_at(u,
 		        hidden_part(
 		                u, "fresh", direction, s, element_at, left, GRU_HIDDEN * size, size, gate[GRU_HIDDEN]),
@@ -512,8 +509,8 @@ static expr_ref choose_of_all(struct unrolling *u, int direction, index_ref at, 
 				u->lstm.hidden };
 			index_ref own[3];
 			VARS(own, 3, extents);
-			u->groups[direction][g] = definer_map(definer, name_at(u, "states", direction, from), 3,
-			        extents, choose_step(u, h + from, 1, own[0], 0, extents[0], own + 1));
+			u->groups[direction][g] = MAP(name_at(u, "states", direction, from), 3, extents,
+			        choose_step(u, h + from, 1, own[0], 0, extents[0], own + 1));
 		}
 	}
 	return choose_step(u, u->groups[direction], STEPS_TOGETHER, at, 0, u->steps, place);
@@ -526,7 +523,7 @@ static expr_ref output_at(struct unrolling *u, int direction, index_ref t, index
 	if (!u->lstm.reverse[direction] || !u->lengths) {
 		index_ref s = u->lstm.reverse[direction] ? reversed(u, t, b) : t;
 		expr_ref y = choose_of_all(u, direction, s, place);
-		return while_running(u, t, b, y, NUMBER(y->type, 0));
+		return while_running(u, t, b, y, LIKE(y, 0));
 	}
 	/* the step is data: all steps into one tensor, read at the step's number */
 	int64_t extents[3] = { u->steps, u->batch, u->lstm.hidden };
@@ -535,7 +532,7 @@ static expr_ref output_at(struct unrolling *u, int direction, index_ref t, index
 	struct definition *all = definer_map(
 	        definer, name_at(u, "all", direction, -1), 3, extents, choose_of_all(u, direction, own[0], own + 1));
 	expr_ref y = LOAD(all, AT(reversed(u, t, b), b, h));
-	return while_running(u, t, b, y, NUMBER(y->type, 0));
+	return while_running(u, t, b, y, LIKE(y, 0));
 }
 
 static expr_ref of_direction(struct unrolling *u, index_ref dir, expr_ref first, expr_ref second)
@@ -611,8 +608,7 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 	}
 	if (u->there) {
 		l.repeat->going = (int)l.in.count;
-		going = rounds_in(
-		        &l, comes(u, definer->program, direction, WHOLE(DTYPE_I64, second), u->there), REPEAT_CARRIED);
+		going = rounds_in(&l, comes(u, definer->program, direction, I(second), u->there), REPEAT_CARRIED);
 		there = rounds_in(&l, u->there, REPEAT_STEADY);
 	}
 	body.r = rounds_in(&l, u->r, REPEAT_STEADY);
@@ -627,7 +623,7 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 	rounds_out(&l, next.of, h);
 	if (c)
 		rounds_out(&l, next_cell.of, c);
-	expr_ref next_step = count ? ADD(body.round, WHOLE(DTYPE_I64, 1)) : NULL;
+	expr_ref next_step = count ? ADD(body.round, I(1)) : NULL;
 	if (count)
 		rounds_out(&l, define_map(l.repeat->body, "count", 0, NULL, next_step), count);
 	if (going)

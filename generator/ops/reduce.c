@@ -1,6 +1,5 @@
 /* reduce.c: whole axes reduced: ReduceSum, ReduceMax, ReduceMean, ReduceL2 …, and all behind the channels: GlobalMaxPool … */
 #include "ops/words.h"
-#include <inttypes.h>
 #include <math.h>
 
 enum { AXES_ARE_INPUT = 18, AXES_OF_SUM_ARE_INPUT = 13 };
@@ -160,10 +159,9 @@ static struct definition *reduce(
 static expr_ref taken_off(struct definer *definer, const struct reducing *r)
 {
 	expr_ref load = LOAD(r->x, r->x_at);
-	struct definition *largest =
-	        r->count ? reduce(definer, r, definer_name(definer, "max"), REDUCE_MAX, load) : NULL;
+	struct definition *largest = r->count ? reduce(definer, r, NAMED("max"), REDUCE_MAX, load) : NULL;
 	expr_ref m = largest ? LOAD(largest, r->at) : load;
-	return WHERE(LESS(ABS(m), NUMBER(m->type, INFINITY)), m, NUMBER(m->type, 0));
+	return WHERE(LESS(ABS(m), LIKE(m, INFINITY)), m, LIKE(m, 0));
 }
 
 /* The output without these axes: a definition, or a body over its variables. */
@@ -192,8 +190,7 @@ static struct result without(struct definer *definer, const bool *reduced, const
 		r.x_at[d] = VAR(r.rank + r.count, r.x->extents[d]);
 		count *= (double)r.x->extents[d];
 		if (dims[d].count)
-			actual = actual ? I_MUL(actual, definer_size(definer, dims[d].count))
-			                : definer_size(definer, dims[d].count);
+			actual = actual ? I_MUL(actual, SIZE(dims[d].count)) : SIZE(dims[d].count);
 		else
 			bound *= r.x->extents[d];
 		r.terms[r.count++] = r.x->extents[d];
@@ -217,11 +214,11 @@ static struct result without(struct definer *definer, const bool *reduced, const
 		return (struct result){ .of = r.x };
 	if (r.count && alone)
 		return (struct result){ .of = reduce(definer, &r, name, reduction->reduce, x) };
-	y = r.count ? LOAD(reduce(definer, &r, definer_name(definer, "sum"), reduction->reduce, x), r.at) : x;
+	y = r.count ? LOAD(reduce(definer, &r, NAMED("sum"), reduction->reduce, x), r.at) : x;
 	if (is_mean)
 		y = actual      ? DIV(y, CAST(y->type, I_MUL(I(bound), actual)))
-		        : whole ? DIV(y, NUMBER(y->type, count))
-		                : MUL(y, NUMBER(y->type, 1 / count));
+		        : whole ? DIV(y, LIKE(y, count))
+		                : MUL(y, LIKE(y, 1 / count));
 	else
 		y = p ? lp_root(definer, y, p) : alone ? y : expr1(definer, (enum scalar)reduction->behind, y);
 	y = off ? ADD(y, off) : y;
@@ -275,7 +272,7 @@ static expr_ref is_set(struct definer *definer, const struct sets *s, uint32_t s
 	int rank = s->x->rank;
 	FOR (d, rank) {
 		expr_ref named = I(0);
-		FOR (i, definer_elements(definer, 1))
+		FOR (i, ELEMENTS(1))
 			FOR (from, 2)
 				named = I_OR(named, I_IS(ELEMENT(1, i), d - from * rank));
 		if (!(s->ones >> d & 1))
@@ -291,7 +288,7 @@ static void reduce_at_run_time(struct definer *definer)
 	expr_ref right = I(0), value = NULL;
 	bool reduced[MAX_RANK];
 	int results = 0;
-	int64_t count = definer_elements(definer, 1), rank = s.x->rank;
+	int64_t count = ELEMENTS(1), rank = s.x->rank;
 	s.rank = definer_shape(definer, 0, s.extents, at);
 	s.left = count < rank ? (int)count : (int)rank;
 	for (int d = 0; s.keep && d < rank; d++)
@@ -299,8 +296,7 @@ static void reduce_at_run_time(struct definer *definer)
 	find_sets(&s, 0, 0);
 	if (!s.count)
 		node_invalid(NODE, "no %" PRId64 " axes lead from %s to %s, which is declared", count,
-		        definer_shape_text(definer, s.x->rank, s.x->extents),
-		        definer_shape_text(definer, s.rank, s.extents));
+		        SHAPE_TEXT(s.x->rank, s.x->extents), SHAPE_TEXT(s.rank, s.extents));
 	for (int i = 0; i < s.count && s.count <= SETS_MOST; i++) {
 		bool known = false;
 		expr_ref these = I(0), one;
@@ -316,18 +312,17 @@ static void reduce_at_run_time(struct definer *definer)
 			break;
 		FOR (d, rank)
 			reduced[d] = (s.at[i] ? s.at[i] : s.ones) >> d & 1; /* some are: a sum of one -0 is 0 */
-		struct result result = without(definer, reduced, definer_name(definer, "reduced"));
+		struct result result = without(definer, reduced, NAMED("reduced"));
 		one = result.of ? LOAD(result.of, at) : result.body;
 		value = value ? WHERE(CAST(one->type, these), one, value) : one;
 	}
 	if (s.count > SETS_MOST || results > RESULTS_MOST)
 		node_unsupported(NODE, "axes at run time could be more than %d sets that lead from %s to %s",
-		        RESULTS_MOST, definer_shape_text(definer, s.x->rank, s.x->extents),
-		        definer_shape_text(definer, s.rank, s.extents));
+		        RESULTS_MOST, SHAPE_TEXT(s.x->rank, s.x->extents), SHAPE_TEXT(s.rank, s.extents));
 	FOR (i, count) /* each is an axis, also one that is named twice */
-		right = I_AND(right, integer_between(definer, ELEMENT(1, i), -rank, rank - 1));
+		right = I_AND(right, I_BETWEEN(ELEMENT(1, i), -rank, rank - 1));
 	REQUIRE(right, "the axes at run time do not make %s of the data, the declared shape",
-	        definer_shape_text(definer, s.rank, s.extents));
+	        SHAPE_TEXT(s.rank, s.extents));
 	OUT(0, value);
 }
 
@@ -391,11 +386,11 @@ void define_arg_extreme(struct definer *definer)
 	}
 	enum dtype type = n <= INT32_MAX ? DTYPE_I32 : DTYPE_I64; /* a vector has twice as many of these */
 	expr_ref x = LOAD(r.x, r.x_at), place = CAST(type, POSITION(VAR(r.rank, n)));
-	struct definition *most = reduce(definer, &r, definer_name(definer, "extreme"), extreme, x);
+	struct definition *most = reduce(definer, &r, NAMED("extreme"), extreme, x);
 	expr_ref here = CAST(type, EQUAL(x, LOAD(most, r.at)));
 	expr_ref otherwise = WHOLE(type, last ? 0 : n - 1);
 	if (count) {
-		expr_ref size = definer_size(definer, count);
+		expr_ref size = SIZE(count);
 		definer_require_within(
 		        definer, EXIT_INVALID, 0, NULL, size, 1, n, "dimension %d has no element", (int)axis);
 		here = MUL(here, LOAD(definer_mask(definer, count, n, type), &r.x_at[axis]));

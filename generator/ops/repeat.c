@@ -523,8 +523,7 @@ void define_repeat(struct definer *definer)
 	l.repeat->rounds = node_int(node, "rounds", 1);
 	l.repeat->going = (int)node_int(node, "going", -1);
 	FOR (i, ins)
-		rounds_port_in(&l, definer_in_stored(definer, (int)i),
-		        in[i] < 0 ? REPEAT_SLICED : (enum repeat_moves)in[i], in[i] < 0);
+		rounds_port_in(&l, STORED((int)i), in[i] < 0 ? REPEAT_SLICED : (enum repeat_moves)in[i], in[i] < 0);
 	FOR (k, outs) {
 		rounds_port_out(&l, out[k] == REPEAT_CARRIED ? (int)pair[k] : -1, out[k] < 0);
 		if (out[k] == REPEAT_STEADY)
@@ -534,12 +533,11 @@ void define_repeat(struct definer *definer)
 	if (node->own) /* its kernel asks nothing */
 		l.repeat->body->checks.count = 0;
 	if (l.repeat->body->checks.count)
-		carry_checks(&l, &checks,
-		        define_constant(definer->program, definer_name(definer, "true"), DTYPE_BOOL, 0, NULL, &yes));
+		carry_checks(&l, &checks, define_constant(definer->program, NAMED("true"), DTYPE_BOOL, 0, NULL, &yes));
 	FOR (k, outs)
 		GIVE((int)k, rounds_result(&l, k, node->out[k] ? node->out[k]->name : "part"));
 	FOR_ALL (i, checks) {
-		struct definition *result = rounds_result(&l, outs + i, definer_name(definer, "held"));
+		struct definition *result = rounds_result(&l, outs + i, NAMED("held"));
 		definer_require(definer, checks.at[i]->code, 0, NULL, LOAD(result, NULL), "%s", checks.at[i]->text);
 	}
 }

@@ -1,5 +1,4 @@
 /* require.c: operands that come at run time, as values, indices and checks. */
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include "ops/words.h"
@@ -35,7 +34,7 @@ index_ref definer_index(struct definer *definer, expr_ref value, int64_t low, in
 	if (definer_number(definer, value, &number))
 		return CONSTANT(number < low ? low : number > high ? high : number);
 	value = CAST(DTYPE_I64, value);
-	value = MIN(MAX(value, WHOLE(DTYPE_I64, low)), WHOLE(DTYPE_I64, high));
+	value = MIN(MAX(value, I(low)), I(high));
 	return VALUE(value, low, high);
 }
 
@@ -72,7 +71,7 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 	}
 	struct check *check = arena_new(definer->arena, struct check);
 	*check = (struct check){ code, arena_copy(definer->arena, text, strlen(text)) };
-	define_check(definer->program, definer_name(definer, "holds"), check, rank, extents, holds)->node = NODE;
+	define_check(definer->program, NAMED("holds"), check, rank, extents, holds)->node = NODE;
 }
 
 void definer_require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents, expr_ref holds,
@@ -93,8 +92,7 @@ void definer_require_within(struct definer *definer, enum exit_code code, int ra
 	if (least >= low && most <= high)
 		return;
 	va_start(args, format);
-	require(definer, code, rank, extents, integer_between(definer, CAST(DTYPE_I64, value), low, high), format,
-	        args);
+	require(definer, code, rank, extents, I_BETWEEN(CAST(DTYPE_I64, value), low, high), format, args);
 	va_end(args);
 }
 

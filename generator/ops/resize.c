@@ -3,7 +3,6 @@
  * doubles, so that its bits are the same.  Formulae as ONNX has them, in double; what lies outside the data is its
  * edge. */
 #include "ops/words.h"
-#include <inttypes.h>
 #include <math.h>
 
 enum { INPUTS_OF_11 = 11, AXES = 18, SYMMETRIC = 19, TAPS_UNROLLED = 4 };
@@ -369,7 +368,7 @@ static struct table table_of(const struct node *node, const struct resize *r, in
 static struct definition *constant_of(
         struct definer *definer, const char *part, int d, enum dtype type, int64_t out, const struct table *table)
 {
-	const char *name = definer_name(definer, FORMAT("%s_%d", part, d));
+	const char *name = NAMED(FORMAT("%s_%d", part, d));
 	size_t count = (size_t)(out * table->taps);
 	int32_t *places = arena_new_array(definer->arena, int32_t, count + 1);
 	double *wide = arena_new_array(definer->arena, double, count + 1);
@@ -421,7 +420,7 @@ static struct definition *along(
 	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	expr_ref y = NULL;
-	const char *name = definer_name(definer, FORMAT("resized_%d", d));
+	const char *name = NAMED(FORMAT("resized_%d", d));
 	FOR (k, x->rank) {
 		extents[k] = k == d ? r->out[d] : x->extents[k];
 		at[k] = VAR(k, extents[k]);
@@ -447,7 +446,7 @@ static struct definition *along(
 		}
 	}
 	*inside = (struct range){ at[d], table.from, table.to };
-	return definer_map(definer, name, x->rank, extents, y);
+	return MAP(name, x->rank, extents, y);
 }
 
 /* ---- scales, sizes or a region at run time ---- */
@@ -473,8 +472,7 @@ static void tell_counted(struct definer *definer, struct resize *r)
 	FOR (d, x->rank) {
 		if (!x->dims[d].count || (!is_there(NODE, 3) && r->scale[d] == 1 && r->begin[d] == 0 && r->end[d] == 1))
 			continue;
-		expr_ref have =
-		        integer_kept(definer, "have", integer_cut(definer, DIM(&x->dims[d]), 1, x->dims[d].extent));
+		expr_ref have = KEPT("have", integer_cut(definer, DIM(&x->dims[d]), 1, x->dims[d].extent));
 		r->have[d] = CAST(DTYPE_F64, have);
 		r->made[d] = CAST(DTYPE_F64, DIM(&y->dims[d]));
 		r->scale_at[d] = is_there(NODE, 3) ? DIV(REAL((double)r->out[d]), r->have[d]) : REAL(r->scale[d]);
@@ -506,8 +504,7 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 			        (long long)y->dims[d].extent);
 		if (x->dims[d].extent == y->dims[d].extent && x->dims[d].count == y->dims[d].count)
 			continue;
-		expr_ref have =
-		        integer_kept(definer, "have", integer_cut(definer, DIM(&x->dims[d]), 1, x->dims[d].extent));
+		expr_ref have = KEPT("have", integer_cut(definer, DIM(&x->dims[d]), 1, x->dims[d].extent));
 		r->have[d] = CAST(DTYPE_F64, have);
 		r->made[d] = CAST(DTYPE_F64, DIM(&y->dims[d]));
 		r->scale_at[d] = DIV(r->made[d], r->have[d]);
@@ -668,7 +665,7 @@ static expr_ref runtime_taps(struct definer *definer, struct definition *x, cons
 	if (most > TAPS_UNROLLED) {
 		index_ref t = VAR(x->rank, most), entry[2] = { t, at[d] };
 		const struct range there = { SUM(table->taps, SCALE(t, -1)), 1, most + 1 };
-		expr_ref value = SELECT(&there, 1, tap(definer, x, table->places, at, d, t), NUMBER(x->type, 0));
+		expr_ref value = SELECT(&there, 1, tap(definer, x, table->places, at, d, t), LIKE(x, 0));
 		return LOAD(REDUCTION("taps", x->rank, extents, REDUCE_SUM, 1, &most, NULL,
 		                    MUL(value, LOAD(table->weights, entry))),
 		        at);
@@ -732,11 +729,10 @@ static void runtime_resize(
 	int scales = first ? 1 : 2;
 	enum policy policy = policy_of(node);
 	expr_ref right = REAL(1), common = NULL, wanted[MAX_RANK];
-	INVALID_IF(definer_elements(definer, by_size ? 3 : scales) != count,
-	        "%" PRId64 " %s for %" PRId64 " dimensions", definer_elements(definer, by_size ? 3 : scales),
-	        by_size ? "sizes" : "scales", count);
-	INVALID_IF(region && definer_elements(definer, 1) != 2 * count,
-	        "a region of %" PRId64 " numbers, %" PRId64 " are right", definer_elements(definer, 1), 2 * count);
+	INVALID_IF(ELEMENTS(by_size ? 3 : scales) != count, "%" PRId64 " %s for %" PRId64 " dimensions",
+	        ELEMENTS(by_size ? 3 : scales), by_size ? "sizes" : "scales", count);
+	INVALID_IF(region && ELEMENTS(1) != 2 * count, "a region of %" PRId64 " numbers, %" PRId64 " are right",
+	        ELEMENTS(1), 2 * count);
 	FOR (d, x->rank) {
 		r->out[d] = extents[d];
 		r->scale[d] = r->end[d] = 1;
@@ -754,7 +750,7 @@ static void runtime_resize(
 			        ? wanted[i]
 			        : expr2(definer, policy == NOT_LARGER ? SCALAR_min : SCALAR_max, wanted[i], common);
 			made = size;
-			right = MUL(right, CAST(DTYPE_F64, integer_between(definer, size, 0, (int64_t)1 << 40)));
+			right = MUL(right, CAST(DTYPE_F64, I_BETWEEN(size, 0, (int64_t)1 << 40)));
 		} else {
 			wanted[i] = runtime_float(definer, scales, i, 0, &right);
 			made = CAST(DTYPE_I64, FLOOR(MUL(NUMBER(DTYPE_F32, (double)n), ELEMENT(scales, i))));
@@ -776,7 +772,7 @@ static void runtime_resize(
 		right = MUL(right, CAST(DTYPE_F64, I_IS(CAST(DTYPE_I64, made), extents[d])));
 	}
 	REQUIRE(right, "%s%s that make the declared %s are right", by_size ? "sizes" : "scales",
-	        region ? " and a region" : "", definer_shape_text(definer, x->rank, extents));
+	        region ? " and a region" : "", SHAPE_TEXT(x->rank, extents));
 }
 
 void define_resize(struct definer *definer)
@@ -803,6 +799,6 @@ void define_resize(struct definer *definer)
 			x = along(definer, &r, x, d, &inside[count++]);
 	expr_ref y = LOAD(x, at);
 	if (r.coordinates == TF_CROP)
-		y = SELECT(inside, count, y, NUMBER(x->type, (double)attribute_float(node, "extrapolation_value")));
+		y = SELECT(inside, count, y, LIKE(x, (double)attribute_float(node, "extrapolation_value")));
 	OUT(0, y->type == type ? y : CAST(type, expr1(definer, SCALAR_round, y)));
 }

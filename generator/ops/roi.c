@@ -1,7 +1,6 @@
 /* roi.c: regions of images, of one size each: RoiAlign samples them at places between elements, MaxRoiPool takes the
  * largest of whole ones. */
 #include "ops/words.h"
-#include <inttypes.h>
 #include <math.h>
 
 enum { SAMPLES_MOST = 1 << 10 };
@@ -179,8 +178,8 @@ void define_max_roi_pool(struct definer *definer)
 		some[d] = (struct range){ SUM(cut[0], SCALE(cut[1], -1)), -n, 0 };
 	}
 	/* A cell without an element is 0. */
-	struct definition *most = definer_reduction(definer, NODE->out[0]->name, 4, extents, REDUCE_MAX, 2,
-	        &x->extents[2], SELECT(some, 2, NUMBER(type, -INFINITY), NUMBER(type, 0)),
+	struct definition *most = REDUCE(NODE->out[0]->name, 4, extents, REDUCE_MAX, 2, &x->extents[2],
+	        SELECT(some, 2, NUMBER(type, -INFINITY), NUMBER(type, 0)),
 	        SELECT(there, 4, LOAD(x, x_at), NUMBER(type, -INFINITY)));
 	chain_terms(most);
 	GIVE(0, most);

@@ -24,13 +24,13 @@ static struct definition *run_along(struct definer *definer, const char *name, i
 	expr_ref to[MAX_RANK] = { NULL };
 	bool exclusive = attribute_int(NODE, "exclusive"), reverse = attribute_int(NODE, "reverse");
 	SHAPE(0, rank, extents, at);
-	x = definer_there(definer, x, NODE->in[0]->dims[axis].count, axis, NUMBER(x->type, reduce == REDUCE_PROD));
+	x = definer_there(definer, x, NODE->in[0]->dims[axis].count, axis, LIKE(x, reduce == REDUCE_PROD));
 	int64_t last = extents[axis] - 1, terms = exclusive && last >= 0 ? last : last + 1;
 	index_ref term = VAR(rank, terms), place = PLUS(term, exclusive);
 	at[axis] = reverse ? PLUS(SCALE(term, -1), last) : term;
 	to[axis] = POSITION(reverse ? PLUS(SCALE(place, -1), last) : place);
-	return definer_scatter(definer, name, rank, extents, reduce, true, to, 1, &terms, NULL,
-	        terms > 0 ? LOAD(x, at) : NUMBER(x->type, 0));
+	return definer_scatter(
+	        definer, name, rank, extents, reduce, true, to, 1, &terms, NULL, terms > 0 ? LOAD(x, at) : LIKE(x, 0));
 }
 
 void define_running(struct definer *definer)
@@ -47,12 +47,12 @@ void define_running(struct definer *definer)
 		return;
 	}
 	struct definition *told = IN(1);
-	expr_ref value = CAST(DTYPE_I64, BROADCAST(told, 0, NULL)), zero = WHOLE(DTYPE_I64, 0), body = NULL;
-	value = ADD(value, MUL(LESS(value, zero), WHOLE(DTYPE_I64, rank)));
-	value = MIN(MAX(value, zero), WHOLE(DTYPE_I64, rank - 1));
+	expr_ref value = CAST(DTYPE_I64, BROADCAST(told, 0, NULL)), zero = I(0), body = NULL;
+	value = ADD(value, MUL(LESS(value, zero), I(rank)));
+	value = MIN(MAX(value, zero), I(rank - 1));
 	const struct range is = { VALUE(value, 0, rank - 1), 0, 1 };
 	for (int d = rank - 1; d >= 0; d--) {
-		expr_ref along = LOAD(run_along(definer, definer_name(definer, FORMAT("along_%d", d)), d, reduce), at);
+		expr_ref along = LOAD(run_along(definer, NAMED(FORMAT("along_%d", d)), d, reduce), at);
 		body = body ? SELECT(&(struct range){ is.at, d, d + 1 }, 1, along, body) : along;
 	}
 	OUT(0, body);

@@ -2,7 +2,6 @@
  * negative index counts from the end.  One outside the data is refused, where it is constant at once, else by a check;
  * and what it stands for goes nowhere, so that nothing outside is ever written. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 /* What becomes of an element and what comes to it. */
 static enum reduce reduction_of(const struct node *node)
@@ -46,7 +45,7 @@ static void same_dims(const struct node *node, int i, int rank, const struct dim
 static expr_ref place(struct definer *definer, expr_ref index, const struct dim *dim)
 {
 	index = CAST(DTYPE_I64, index);
-	return ADD(index, MUL(LESS(index, WHOLE(DTYPE_I64, 0)), DIM(dim)));
+	return ADD(index, MUL(LESS(index, I(0)), DIM(dim)));
 }
 
 /* The place of an update that is there along that dim; any other goes nowhere. */
@@ -207,7 +206,7 @@ static void require_rows(struct definer *definer, const struct dim *have, const 
 	struct definition *from = is_circular(NODE) ? NULL : IN(2);
 	index_ref row = VAR(0, from ? from->extents[0] : 1);
 	expr_ref at = from ? LOAD(from, &row) : I(0);
-	expr_ref ends = integer_kept(definer, "ends", I_ADD(I_SUB(DIM(have), DIM(rows)), I(1)));
+	expr_ref ends = KEPT("ends", I_ADD(I_SUB(DIM(have), DIM(rows)), I(1)));
 	definer_require(definer, EXIT_INVALID, from != NULL, from ? from->extents : NULL,
 	        I_AND(I_LESS(I(-1), at), I_LESS(at, ends)),
 	        "a row at run time is not one from which all that come fit");
@@ -230,7 +229,7 @@ static void write_rows(struct definer *definer, expr_ref *to, int axis, expr_ref
 
 void define_tensor_scatter(struct definer *definer)
 {
-	struct definition *x = definer_in_stored(definer, 0), *update = definer_in_stored(definer, 1), *from = IN(2);
+	struct definition *x = STORED(0), *update = STORED(1), *from = IN(2);
 	index_ref term[MAX_RANK];
 	expr_ref to[MAX_RANK] = { NULL };
 	int64_t terms[1];
@@ -262,7 +261,7 @@ void define_tensor_scatter(struct definer *definer)
 void define_appended(struct definer *definer, int axis)
 {
 	const struct node *node = NODE;
-	struct definition *cache = definer_cache(definer, node->in[0]), *rows = definer_in_stored(definer, 1);
+	struct definition *cache = definer_cache(definer, node->in[0]), *rows = STORED(1);
 	index_ref at[MAX_RANK], term[MAX_RANK];
 	expr_ref to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], terms[1] = { rows->extents[axis] };
@@ -344,16 +343,16 @@ void define_max_unpool(struct definer *definer)
 	int rank = definer_shape(definer, 0, extents, NULL);
 	unpooled(NODE, dims);
 	expr_ref right = I(1);
-	FOR (d, definer_elements(definer, 2)) /* where it comes at run time: as declared */
+	FOR (d, ELEMENTS(2)) /* where it comes at run time: as declared */
 		right = I_AND(right, I_IS(ELEMENT(2, d), extents[d]));
-	REQUIRE(right, "an output_shape as declared, %s, is right", definer_shape_text(definer, rank, extents));
+	REQUIRE(right, "an output_shape as declared, %s, is right", SHAPE_TEXT(rank, extents));
 	FOR (d, rank) {
 		from[d] = dims[d].extent;
 		total *= from[d];
 		term[d] = VAR(rank + d, x->extents[d]);
 	}
 	if (!total) {
-		OUT(0, NUMBER(x->type, 0));
+		OUT(0, LIKE(x, 0));
 		return;
 	}
 	VARS(own, rank, x->extents);
@@ -368,5 +367,5 @@ void define_max_unpool(struct definer *definer)
 		told[d] = QUOTIENT(flat, step);
 		to[d] = POSITION(d ? REST(told[d], from[d]) : told[d]);
 	}
-	definer_out_scatter(definer, 0, REDUCE_LAST, to, rank, x->extents, NUMBER(x->type, 0), LOAD(x, term));
+	definer_out_scatter(definer, 0, REDUCE_LAST, to, rank, x->extents, LIKE(x, 0), LOAD(x, term));
 }

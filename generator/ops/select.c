@@ -77,12 +77,12 @@ static expr_ref of_branch(struct definer *definer, int i, int rank, const int64_
 	int count = 0;
 	FOR (d, rank) {
 		if (x->extents[d] == 0)
-			return NUMBER(x->type, 0);
+			return LIKE(x, 0);
 		if (x->extents[d] < extents[d])
 			there[count++] = (struct range){ at[d], 0, x->extents[d] };
 	}
 	expr_ref load = BROADCAST(x, rank, at);
-	return count ? SELECT(there, count, load, NUMBER(x->type, 0)) : load;
+	return count ? SELECT(there, count, load, LIKE(x, 0)) : load;
 }
 
 /* What is inlined of the one that is not chosen is not computed. */

@@ -6,7 +6,6 @@
  * alone.  A position that is known at run time alone makes the node one of our own, a text, that selects among the
  * elements. */
 #include "ops/ops.h"
-#include <inttypes.h>
 
 /* Of a node whose lists inference did not come to know. */
 void define_list(struct definer *definer)

@@ -2,7 +2,6 @@
  * Expand (parts of tensors: slices.c, parts.c).  Each is a map whose body is one load; all that differs is the index.
  */
 #include "ops/words.h"
-#include <inttypes.h>
 
 /* ---- Identity: the same definition under another name ---- */
 void infer_identity(struct node *node)
@@ -161,10 +160,10 @@ static void resolve_late(
 		open = I_ADD(open, is_open);
 		others = I_MUL(others, I_WHERE(is_open, I(1), numbers[d]));
 	}
-	expr_ref left = integer_kept(definer, "left", I_WHERE(I_IS(others, 0), none, I_DIV(all, others)));
+	expr_ref left = KEPT("left", I_WHERE(I_IS(others, 0), none, I_DIV(all, others)));
 	*right = I_LESS(open, I(2));
 	FOR (d, rank) {
-		numbers[d] = integer_kept(definer, "number", I_WHERE(I_IS(numbers[d], -1), left, numbers[d]));
+		numbers[d] = KEPT("number", I_WHERE(I_IS(numbers[d], -1), left, numbers[d]));
 		*right = I_AND(*right, integer_of(definer, SCALAR_less_equal, none, numbers[d]));
 		made = I_MUL(made, numbers[d]);
 	}
@@ -176,7 +175,7 @@ void infer_size_reshape(struct node *node) { infer_as_size(node, 1, 1 + MAX_RANK
 void define_size_reshape(struct definer *definer)
 {
 	expr_ref x[MAX_RANK], numbers[MAX_RANK], right;
-	int rank = (int)definer_elements(definer, 0), x_rank = NODE->ins - 1;
+	int rank = (int)ELEMENTS(0), x_rank = NODE->ins - 1;
 	if (rank > MAX_RANK)
 		node_limit(NODE, " to %d dimensions", rank);
 	FOR (k, x_rank)
@@ -240,9 +239,8 @@ static void require_sizes(struct definer *definer)
 {
 	const struct tensor *tensor = NODE->in[0], *y = NODE->out[0];
 	expr_ref x[MAX_RANK], numbers[MAX_RANK], right;
-	if (definer_elements(definer, 1) != y->rank)
-		node_invalid(NODE, "the shape has %" PRId64 " numbers, the declared one has %d",
-		        definer_elements(definer, 1), y->rank);
+	if (ELEMENTS(1) != y->rank)
+		node_invalid(NODE, "the shape has %" PRId64 " numbers, the declared one has %d", ELEMENTS(1), y->rank);
 	FOR (d, tensor->rank)
 		x[d] = DIM(&tensor->dims[d]);
 	resolve_late(definer, 1, y->rank, tensor->rank, x, numbers, &right);
@@ -260,9 +258,8 @@ static void require_shape(struct definer *definer)
 	bool zero_is_zero = attribute_int(NODE, "allowzero") != 0;
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
-	if (definer_elements(definer, 1) != rank)
-		node_invalid(NODE, "the shape has %" PRId64 " numbers, the declared one has %d",
-		        definer_elements(definer, 1), rank);
+	if (ELEMENTS(1) != rank)
+		node_invalid(NODE, "the shape has %" PRId64 " numbers, the declared one has %d", ELEMENTS(1), rank);
 	FOR (d, rank) {
 		expr_ref number = ELEMENT(1, d), is = I(0);
 		int64_t others = 1;
@@ -278,7 +275,7 @@ static void require_shape(struct definer *definer)
 		all = I_AND(all, is);
 	}
 	REQUIRE(I_AND(all, I_LESS(left, I(2))), "the shape at run time is not %s, the declared one",
-	        definer_shape_text(definer, rank, extents));
+	        SHAPE_TEXT(rank, extents));
 }
 
 void define_reshape(struct definer *definer)
@@ -378,7 +375,7 @@ static void require_axes(
 {
 	const struct node *node = NODE;
 	expr_ref all = I(1);
-	int64_t count = definer_elements(definer, 1);
+	int64_t count = ELEMENTS(1);
 	int other = 0;
 	INVALID_IF(count != rank - rank_without, "%" PRId64 " axes between %d and %d dimensions", count, rank,
 	        rank_without);
@@ -394,13 +391,12 @@ static void require_axes(
 		INVALID_IF(ones < 0
 		                || (d < rank ? other == rank_without || with[d] != without[other++]
 		                             : other < rank_without),
-		        "no axes lead from %s to %s, which is declared",
-		        definer_shape_text(definer, IN(0)->rank, IN(0)->extents),
-		        definer_shape_text(definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
+		        "no axes lead from %s to %s, which is declared", SHAPE_TEXT(IN(0)->rank, IN(0)->extents),
+		        SHAPE_TEXT(node->out[0]->rank, rank == node->out[0]->rank ? with : without));
 		all = I_AND(all, I_IS(named, ones));
 	}
 	REQUIRE(all, "the axes at run time do not make %s of the data, the declared shape",
-	        definer_shape_text(definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
+	        SHAPE_TEXT(node->out[0]->rank, rank == node->out[0]->rank ? with : without));
 }
 
 static bool axes_come_late(const struct node *node)
@@ -564,7 +560,7 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 {
 	const struct definition *x = IN(0);
 	expr_ref all = I(1);
-	int64_t count = definer_elements(definer, 1);
+	int64_t count = ELEMENTS(1);
 	FOR (d, rank) {
 		int64_t have = d < rank - x->rank ? 1 : x->extents[d - rank + x->rank], i = d - rank + count;
 		const struct dim *dim = &NODE->out[0]->dims[d];
@@ -579,7 +575,7 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 	if (count > rank || rank < x->rank)
 		node_invalid(NODE, "the declared shape has %d dimensions, that at run time %" PRId64, rank, count);
 	REQUIRE(all, "the shape at run time does not expand the data to %s, the declared one",
-	        definer_shape_text(definer, rank, extents));
+	        SHAPE_TEXT(rank, extents));
 }
 
 void define_expand(struct definer *definer)

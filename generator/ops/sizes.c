@@ -3,7 +3,6 @@
  * domain `ingot` makes; terms and factors stand in one order, numbers last, so that equal sizes are one tensor, and to
  * be the same is to be equal.  They become definitions of rank 0, at which kernels end. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 static const char *type_of(const struct node *node, const char *type)
 {
@@ -339,8 +338,8 @@ void infer_size_element(struct node *node) { infer_as_size(node, 1, 1); }
 void define_size_element(struct definer *definer)
 {
 	int64_t at = attribute_int(NODE, "at");
-	if (at < 0 || at >= definer_elements(definer, 0))
-		node_invalid(NODE, "element %" PRId64 " of %" PRId64, at, definer_elements(definer, 0));
+	if (at < 0 || at >= ELEMENTS(0))
+		node_invalid(NODE, "element %" PRId64 " of %" PRId64, at, ELEMENTS(0));
 	OUT(0, ELEMENT(0, at));
 }
 

@@ -1,6 +1,5 @@
 /* slices.c: Slice: parts of tensors. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 /* ---- Slice: y[i] = x[start + step*i] ---- */
 struct cut {
@@ -210,12 +209,12 @@ static struct taking taking_of(struct definer *definer, const struct axes *axes,
 	expr_ref step = node_in(NODE, 4) ? axes_say(definer, axes, d, 4, 0, 1) : I(1);
 	expr_ref forward = I_LESS(I(0), step);
 	expr_ref least = I_SUB(forward, I(1)), most = I_ADD(least, have);
-	expr_ref start = integer_kept(definer, FORMAT("start_%d", d),
-	        from_end(definer, axes_say(definer, axes, d, 1, 0, 0), have, I(0), most));
-	expr_ref end = integer_kept(definer, FORMAT("end_%d", d),
-	        from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), have, least, most));
+	expr_ref start =
+	        KEPT(FORMAT("start_%d", d), from_end(definer, axes_say(definer, axes, d, 1, 0, 0), have, I(0), most));
+	expr_ref end = KEPT(
+	        FORMAT("end_%d", d), from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), have, least, most));
 	expr_ref far = integer_cut(definer, step, -n, n);
-	expr_ref size = integer_kept(definer, FORMAT("size_%d", d), I_WHERE(forward, far, I_SUB(I(0), far)));
+	expr_ref size = KEPT(FORMAT("size_%d", d), I_WHERE(forward, far, I_SUB(I(0), far)));
 	expr_ref span = I_WHERE(forward, I_SUB(end, start), I_SUB(start, end));
 	expr_ref taken = I_SUB(I_ADD(I_MAX(span, I(0)), size), I(1));
 	taken = n ? I_DIV(taken, size) : I(0);
@@ -249,11 +248,10 @@ static void slice_at_run_time(struct definer *definer)
 	const struct node *node = NODE;
 	struct definition *x = IN(0);
 	SHAPE(0, rank, extents, at);
-	struct axes axes = { node_in(node, 3) ? 3 : -1, rank, definer_elements(definer, 1) };
+	struct axes axes = { node_in(node, 3) ? 3 : -1, rank, ELEMENTS(1) };
 	for (int i = 2; i < 5; i++)
-		INVALID_IF(node_in(node, i) && definer_elements(definer, i) != axes.count,
-		        "%" PRId64 " starts, but %" PRId64 " numbers in input %d", axes.count,
-		        definer_elements(definer, i), i);
+		INVALID_IF(node_in(node, i) && ELEMENTS(i) != axes.count,
+		        "%" PRId64 " starts, but %" PRId64 " numbers in input %d", axes.count, ELEMENTS(i), i);
 	INVALID_IF(axes.count > rank, "%" PRId64 " starts of %d dimensions", axes.count, rank);
 	expr_ref right = axes_right(definer, &axes);
 	FOR (d, rank) {
@@ -262,7 +260,7 @@ static void slice_at_run_time(struct definer *definer)
 		at[d] = cut_at(definer, &axes, d, &node->in[0]->dims[d], &node->out[0]->dims[d], at[d], &right);
 	}
 	definer_require_dims(definer);
-	REQUIRE(right, "positions that take the declared %s are right", definer_shape_text(definer, rank, extents));
+	REQUIRE(right, "positions that take the declared %s are right", SHAPE_TEXT(rank, extents));
 	OUT(0, LOAD(x, at));
 }
 
@@ -271,8 +269,7 @@ void infer_size_slice(struct node *node) { infer_as_size(node, 3, 5); }
 void define_size_slice(struct definer *definer)
 {
 	const struct node *node = NODE;
-	const struct axes axes = { node_in(node, 3) ? 3 : -1, (int)attribute_int(node, "rank"),
-		definer_elements(definer, 1) };
+	const struct axes axes = { node_in(node, 3) ? 3 : -1, (int)attribute_int(node, "rank"), ELEMENTS(1) };
 	OUT(0,
 	        taking_of(definer, &axes, (int)attribute_int(node, "at"), ELEMENT(0, 0), attribute_int(node, "most"))
 	                .count);

@@ -49,7 +49,7 @@ static void define_either(struct definer *definer, bool logarithm, bool masked)
 	ends_at_count(definer, largest, from, to);
 	if (masked)
 		largest = PART("least", rank, row_extents,
-		        MAX(BROADCAST(largest, rank, at), NUMBER(x->type, x->type == DTYPE_F64 ? -DBL_MAX : -FLT_MAX)));
+		        MAX(BROADCAST(largest, rank, at), LIKE(x, x->type == DTYPE_F64 ? -DBL_MAX : -FLT_MAX)));
 	struct definition *power = PART(
 	        "exp", rank, extents, expr1(definer, SCALAR_exp_below, SUB(LOAD(x, at), BROADCAST(largest, rank, at))));
 	struct definition *sum =
@@ -61,7 +61,7 @@ static void define_either(struct definer *definer, bool logarithm, bool masked)
 		OUT(0, SUB(SUB(LOAD(x, at), BROADCAST(largest, rank, at)), BROADCAST(off, rank, at)));
 		return;
 	}
-	expr_ref one = NUMBER(x->type, 1), divisor = BROADCAST(sum, rank, at);
+	expr_ref one = LIKE(x, 1), divisor = BROADCAST(sum, rank, at);
 	if (masked) /* from 1 up, or 0 */
 		divisor = MAX(divisor, one);
 	struct definition *scale = PART("scale", rank, row_extents, DIV(one, divisor));

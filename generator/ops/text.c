@@ -38,7 +38,6 @@
 #include "frontends/frontends.h"
 #include "ingot/template.h"
 #include <assert.h>
-#include <inttypes.h>
 
 enum { VALUES_MOST = 4096, DEPTH_MOST = 16, TEXT_MOST = 4 << 20 };
 static const int64_t rounds_most = 1 << 20, memory_most = 64 << 20;

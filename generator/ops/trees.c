@@ -1,7 +1,6 @@
 /* trees.c: ingot.Trees, what a forest's leaves add up to -> ingot.Walk, which leaf each row comes to in each tree, a
  * Gather of what leaves weigh, and a reduction.  ingot.Walk is a definition over one table of nodes (struct tree_walk). */
 #include "ops/words.h"
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -420,12 +419,12 @@ static struct definition *copied(struct definer *definer, struct definition *x)
 void define_walk_down(struct definer *definer)
 {
 	const struct node *node = NODE;
-	struct definition *x = copied(definer, definer_in_stored(definer, 0));
+	struct definition *x = copied(definer, STORED(0));
 	struct tree_walk *walk = arena_new(definer->arena, struct tree_walk);
 	index_ref at[] = { VAR(0, x->extents[0]), VAR(2, x->extents[1]) };
 	*walk = (struct tree_walk){ (int)node_int(node, "shift", 0), node_int(node, "missing", 0) != 0,
 		node_int(node, "leaves", 0), (int)node_int(node, "depth", 0) };
 	GIVE(0,
 	        define_walk(definer->program, node->out[0]->name, x->extents[0], x->extents[1], LOAD(x, at), walk,
-	                definer_in_stored(definer, 1), definer_in_stored(definer, 2)));
+	                STORED(1), STORED(2)));
 }

@@ -1,6 +1,5 @@
 /* window.c: kernels that slide over spatial dimensions: attributes read and checked, extents out, loads with pads. */
 #include "ops/words.h"
-#include <inttypes.h>
 
 enum { WINDOW_MOST = 1 << 30 };         /* of kernel, stride, dilation and pads each: products of two fit 64 bits */
 static const double taps_most = 0x1p40; /* of a window */
