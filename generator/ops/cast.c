@@ -137,7 +137,6 @@ void define_cast_like(struct definer *definer) { define_cast(definer); }
 /* ---- BitCast ---- */
 void infer_bit_cast(struct node *node)
 {
-	infer_least(node, 1);
 	enum dtype from = infer_any_type(node, 0), to = type_asked(node);
 	INVALID_IF(to == DTYPE_STRING || from == DTYPE_STRING, "a string has no bits to be taken as a number");
 	INVALID_IF(from != DTYPE_NONE && dtypes[from].bits != dtypes[to].bits,

@@ -13,7 +13,6 @@ static void set_data(struct node *node, enum dtype type, int rank, int64_t exten
 
 void infer_constant_node(struct node *node)
 {
-	infer_least(node, 0);
 	const struct attribute *value = NULL;
 	FOR (i, node->attribute_count) {
 		INVALID_IF(value, " has %s and %s, one is right", value->name, node->attributes[i].name);
@@ -73,7 +72,6 @@ void infer_constant_of_shape(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count;
-	infer_least(node, 1);
 	const struct tensor *fill = fill_of(node);
 	enum dtype type = fill ? fill->type : DTYPE_F32;
 	const int64_t *shape = node_in_ints(node, 0, &count);
@@ -204,7 +202,6 @@ void define_shape(struct definer *definer)
 /* ---- Size: the number of elements, likewise ---- */
 void infer_size(struct node *node)
 {
-	infer_least(node, 1);
 	infer_output(node, 0, DTYPE_I64, 0, NULL);
 	int64_t elements = node->in[0]->rank < 0 ? -1 : node_elements(node, node->in[0]);
 	if (elements < 0)
@@ -258,7 +255,6 @@ void infer_one_hot(struct node *node)
 	struct dim dims[MAX_RANK + 1];
 	double number;
 	int64_t depth = -1;
-	infer_least(node, 3);
 	enum dtype type = infer_number_type(node, 2);
 	const struct tensor *indices = node->in[0], *values = node->in[2];
 	INVALID_IF(values->rank >= 0
@@ -325,7 +321,6 @@ void define_one_hot(struct definer *definer)
 /* ---- EyeLike ---- */
 void infer_eye_like(struct node *node)
 {
-	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	int64_t asked = node_int(node, "dtype", x->type);
 	INVALID_IF(asked < 0 || asked >= DTYPE_COUNT || !dtypes[asked].text, "dtype is %" PRId64 ", no element type",
@@ -379,7 +374,6 @@ void infer_range(struct node *node)
 {
 	double number[3];
 	int64_t whole[3], count;
-	infer_least(node, 3);
 	enum dtype type = node->in[0]->type;
 	bool is_float = type != DTYPE_NONE && dtypes[type].class == CLASS_FLOAT, known = type != DTYPE_NONE;
 	FOR (i, 3) {

@@ -57,7 +57,6 @@ static void infer_conv(struct node *node, enum dtype type, bool has_bias)
 
 void infer_convolution(struct node *node)
 {
-	infer_least(node, 2);
 	enum dtype type = node->in[0]->type;
 	infer_conv(node, type, true);
 }
@@ -107,7 +106,6 @@ void define_convolution(struct definer *definer) { define_conv(definer, IN(2), N
 /* ---- ConvInteger ---- */
 void infer_convolution_integer(struct node *node)
 {
-	infer_least(node, 2);
 	const struct tensor *w = node->in[1], *zero_w = node_in(node, 3);
 	infer_scalar(node, 2);
 	INVALID_IF(zero_w && zero_w->rank >= 0 && w->rank > 0 && !tensor_is_scalar_like(zero_w)
@@ -142,7 +140,6 @@ void infer_convolution_transposed(struct node *node)
 {
 	struct convolution conv;
 	struct dim dims[MAX_RANK];
-	infer_least(node, 2);
 	enum dtype type = node->in[0]->type;
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	if (!infer_ranks(node, 2, type))
@@ -671,7 +668,6 @@ static void infer_zero(const struct node *node, int i, const struct tensor *of, 
 
 void infer_matmul_integer(struct node *node)
 {
-	infer_least(node, 2);
 	infer_zero(node, 2, node->in[0], true);
 	infer_zero(node, 3, node->in[1], false);
 	infer_product(node, DTYPE_I32, node->ins);
@@ -685,7 +681,6 @@ void define_matmul_integer(struct definer *definer)
 /* ---- Gemm: alpha A' B' + beta C ---- */
 void infer_gemm(struct node *node)
 {
-	infer_least(node, node->since < 11 ? 3 : 2);
 	enum dtype type = node->in[0]->type;
 	const struct tensor *a = node->in[0], *b = node->in[1], *c = node_in(node, 2);
 	bool a_transposed = attribute_int(node, "transA") != 0, b_transposed = attribute_int(node, "transB") != 0;

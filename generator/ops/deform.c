@@ -38,7 +38,6 @@ void infer_deform_conv(struct node *node)
 {
 	struct deform f;
 	struct dim dims[MAX_RANK];
-	infer_least(node, 3);
 	enum dtype type = node->in[0]->type;
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	if (!infer_ranks(node, 2, type))
@@ -236,7 +235,6 @@ void infer_col2im(struct node *node)
 {
 	struct columns c;
 	struct dim dims[MAX_RANK];
-	infer_least(node, 3);
 	enum dtype type = infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
 	bool known = columns_of(node, &c);

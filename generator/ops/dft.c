@@ -73,7 +73,6 @@ void infer_dft(struct node *node)
 	struct dft f;
 	struct dim dims[MAX_RANK];
 	int64_t axis, length;
-	infer_least(node, 1);
 	enum dtype type = node->in[0]->type;
 	if (!infer_ranks(node, 1, type))
 		return;

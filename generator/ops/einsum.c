@@ -162,7 +162,6 @@ void infer_einsum(struct node *node)
 {
 	struct einsum e;
 	struct dim dims[MAX_RANK];
-	infer_least(node, 1);
 	enum dtype type = node->in[0]->type;
 	bool known = true;
 	FOR (i, node->ins) {

@@ -37,11 +37,7 @@ static bool through_float(const struct node *node, enum dtype type)
 	return dtypes[type].class != CLASS_FLOAT && (scalar_of(node) == SCALAR_erf || scalar_of(node) == SCALAR_shrink);
 }
 
-void infer_unary(struct node *node)
-{
-	infer_least(node, 1);
-	infer_output_like(node, 0, node->in[0]);
-}
+void infer_unary(struct node *node) { infer_output_like(node, 0, node->in[0]); }
 
 void define_unary(struct definer *definer)
 {
@@ -107,11 +103,7 @@ static void load_two(struct definer *definer, expr_ref *a, expr_ref *b)
 	*b = BROADCAST(IN(1), rank, at);
 }
 
-void infer_binary(struct node *node)
-{
-	infer_least(node, 2);
-	infer_two(node, node->in[0]->type);
-}
+void infer_binary(struct node *node) { infer_two(node, node->in[0]->type); }
 
 void define_binary(struct definer *definer)
 {
@@ -164,7 +156,6 @@ static void no_strings(const struct node *node, int i)
 
 void infer_comparison(struct node *node)
 {
-	infer_least(node, 2);
 	no_strings(node, 0);
 	infer_two(node, DTYPE_BOOL);
 }
@@ -176,11 +167,7 @@ void define_comparison(struct definer *definer)
 	OUT(0, CAST(DTYPE_BOOL, apply(definer, 2, x)));
 }
 
-void infer_test(struct node *node)
-{
-	infer_least(node, 1);
-	infer_output(node, 0, DTYPE_BOOL, node->in[0]->rank, node->in[0]->dims);
-}
+void infer_test(struct node *node) { infer_output(node, 0, DTYPE_BOOL, node->in[0]->rank, node->in[0]->dims); }
 
 void define_test(struct definer *definer)
 {
@@ -197,7 +184,6 @@ static bool of_channels(const struct node *node)
 void infer_prelu(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *slope = node->in[1];
 	bool fits = true;
 	if (of_channels(node)) {
@@ -224,7 +210,6 @@ void define_prelu(struct definer *definer)
 void infer_where(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_least(node, 3);
 	no_strings(node, 1);
 	enum dtype type = infer_number_type(node, 1);
 	int rank = infer_broadcast(node, 3, node->in, dims);
@@ -243,7 +228,6 @@ void define_where(struct definer *definer)
 enum { CLIP_BY_INPUTS = 11, CLIP_HAS_ENDS = 6 };
 void infer_clip(struct node *node)
 {
-	infer_least(node, 1);
 	infer_scalar(node, 1);
 	infer_scalar(node, 2);
 	infer_output_like(node, 0, node->in[0]);
@@ -276,7 +260,6 @@ enum { VARIADIC_BROADCASTS = 8 };
 void infer_variadic(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_least(node, node->ins ? node->ins : 1);
 	int rank = infer_broadcast(node, node->ins, node->in, dims);
 	for (int i = 0; i < node->ins && node->since < VARIADIC_BROADCASTS; i++)
 		FOR (d, rank)

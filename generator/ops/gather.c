@@ -72,7 +72,6 @@ void infer_gather(struct node *node)
 {
 	struct dim dims[MAX_RANK * 2];
 	int n = 0;
-	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	if (!infer_ranks(node, 2, x->type))
 		return;
@@ -112,7 +111,6 @@ void define_gather(struct definer *definer)
 /* ---- GatherElements: y[i, j] = x[at[i, j], j] ---- */
 void infer_gather_elements(struct node *node)
 {
-	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	if (!infer_ranks(node, 2, x->type))
 		return;
@@ -163,7 +161,6 @@ void infer_gather_nd(struct node *node)
 {
 	struct dim dims[MAX_RANK * 2];
 	int n = 0;
-	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	INVALID_IF(!x->rank || !at->rank, "data has %d dimensions, the indices have %d, at least 1 are right", x->rank,
 	        at->rank);
@@ -228,7 +225,6 @@ static struct sequences sequences_of(const struct node *node)
 
 void infer_reverse_sequence(struct node *node)
 {
-	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *lengths = node->in[1];
 	INVALID_IF(x->rank >= 0 && x->rank < 2, "data has %d dimensions, at least 2 are right", x->rank);
 	if (x->rank >= 0 && lengths->rank >= 0) {

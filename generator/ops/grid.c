@@ -21,7 +21,6 @@ static enum padding padding_of(const struct node *node)
 void infer_grid_sample(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_least(node, 2);
 	enum dtype type = infer_number_type(node, 0);
 	enum mode mode = mode_of(node);
 	UNSUPPORTED_IF(type == DTYPE_BOOL && mode != NEAREST, " of %s is not supported", dtypes[type].text);

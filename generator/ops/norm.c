@@ -13,7 +13,6 @@ bool batch_normalization_trains(const struct node *node)
 void infer_batch_normalization(struct node *node)
 {
 	static const char *const names[] = { "data", "scale", "bias", "mean", "variance" };
-	infer_least(node, 5);
 	const struct tensor *x = node->in[0];
 	UNSUPPORTED_IF(node->since < 9 && !attribute_int(node, "spatial"), " with spatial = 0 is not supported");
 	UNSUPPORTED_IF(batch_normalization_trains(node) && node->since < 14,
@@ -105,7 +104,6 @@ void define_batch_normalization(struct definer *definer)
 void infer_layer_normalization(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_least(node, 2);
 	const struct tensor *x = node->in[0];
 	UNSUPPORTED_IF(attribute_int(node, "stash_type") != DTYPE_F32, "only stash_type = 1 (float) is supported");
 	infer_output_like(node, 0, x);
@@ -180,7 +178,6 @@ static int64_t lrn_size(const struct node *node)
 
 void infer_lrn(struct node *node)
 {
-	infer_least(node, 1);
 	lrn_size(node);
 	INVALID_IF(node->in[0]->rank >= 0 && node->in[0]->rank < 2, "data has %d dimensions, at least 2 are right",
 	        node->in[0]->rank);

@@ -301,7 +301,6 @@ void infer_tile(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count;
-	infer_least(node, node->since < TILE_BY_REPEATS ? 3 : 2);
 	enum dtype type = infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
 	const int64_t *repeats = repeats_of(node, &count);
@@ -377,7 +376,6 @@ void define_tile(struct definer *definer)
 /* ---- Trilu ---- */
 void infer_trilu(struct node *node)
 {
-	infer_least(node, 1);
 	infer_number_type(node, 0);
 	INVALID_IF(node->in[0]->rank >= 0 && node->in[0]->rank < 2, "data has %d dimensions, at least 2 are right",
 	        node->in[0]->rank);

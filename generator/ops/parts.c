@@ -103,7 +103,6 @@ static void infer_said_parts(struct node *node, int axis, struct tensor *const *
 void infer_split(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	int64_t *parts = arena_new_array(node_arena(node), int64_t, (size_t)node->outs);
 	if (x->rank < 0) {
@@ -209,7 +208,6 @@ static int concat_axis(const struct node *node, int rank)
 void infer_concat(struct node *node)
 {
 	struct dim dims[MAX_RANK], sum = dim_of(0);
-	infer_least(node, node->ins ? node->ins : 1);
 	const struct tensor *first = node->in[0];
 	FOR (i, node->ins) {
 		if (node->in[i]->rank < 0 || first->rank < 0) {

@@ -22,7 +22,6 @@ void infer_random(struct node *node)
 	struct dim dims[MAX_RANK];
 	size_t count;
 	const int64_t *shape = node_ints(node, "shape", &count);
-	infer_least(node, 0);
 	INVALID_IF(!node_attribute(node, "shape"), " lacks the attribute \"shape\"");
 	LIMIT_IF(count > MAX_RANK, "a shape of %zu dimensions, at most %d are supported", count, MAX_RANK);
 	FOR (d, count) {
@@ -34,13 +33,11 @@ void infer_random(struct node *node)
 
 void infer_random_like(struct node *node)
 {
-	infer_least(node, 1);
 	infer_output(node, 0, type_of(node, false), node->in[0]->rank, node->in[0]->dims);
 }
 
 void infer_bernoulli(struct node *node)
 {
-	infer_least(node, 1);
 	infer_output(node, 0, type_of(node, true), node->in[0]->rank, node->in[0]->dims);
 }
 
@@ -103,7 +100,6 @@ void define_bernoulli(struct definer *definer)
 enum { CLASSES_MOST = 1 << 20 };
 void infer_multinomial(struct node *node)
 {
-	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	int64_t asked = attribute_int(node, "dtype"), samples = attribute_int(node, "sample_size");
 	INVALID_IF(asked != DTYPE_I32 && asked != DTYPE_I64, "dtype is %" PRId64 ", int32 or int64 is right", asked);
@@ -160,7 +156,6 @@ bool dropout_trains(const struct node *node)
 
 void infer_dropout(struct node *node)
 {
-	infer_least(node, 1);
 	infer_scalar(node, 1);
 	infer_scalar(node, 2);
 	infer_output_like(node, 0, node->in[0]);

@@ -163,7 +163,6 @@ static void expect(const struct node *node, int i, const char *name, int rank, c
 static void infer_recurrent(struct node *node, const struct recurrence *kind)
 {
 	struct lstm lstm;
-	infer_least(node, 3);
 	enum dtype type = node->in[0]->type;
 	lstm_of(node, kind, &lstm);
 	const struct tensor *x = node->in[0];

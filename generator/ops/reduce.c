@@ -97,7 +97,6 @@ void infer_reduce(struct node *node)
 	struct dim dims[MAX_RANK];
 	bool reduced[MAX_RANK], keep = node_int(node, "keepdims", 1) != 0;
 	int rank = 0;
-	infer_least(node, 1);
 	enum dtype type = node->in[0]->type;
 	if (!infer_ranks(node, 1, type))
 		return;
@@ -345,7 +344,6 @@ void infer_arg_extreme(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int rank = 0;
-	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	if (!infer_ranks(node, 1, DTYPE_I64))
 		return;

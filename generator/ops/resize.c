@@ -195,7 +195,6 @@ void infer_resize(struct node *node)
 {
 	struct resize r;
 	struct dim dims[MAX_RANK];
-	infer_least(node, node->since < INPUTS_OF_11 ? 2 : 1);
 	const struct tensor *sizes = node_in(node, 3);
 	if (sizes && sizes->type != DTYPE_NONE && sizes->type != DTYPE_I64)
 		node_fail(node, EXIT_INVALID, "sizes is %s, int64 is right", dtypes[sizes->type].text);

@@ -43,7 +43,6 @@ static bool half_pixel(const struct node *node)
 
 void infer_roi_align(struct node *node)
 {
-	infer_least(node, 3);
 	is_max(node);
 	half_pixel(node);
 	int64_t samples = attribute_int(node, "sampling_ratio");
@@ -128,7 +127,6 @@ void infer_max_roi_pool(struct node *node)
 {
 	size_t count;
 	const int64_t *shape = node_ints(node, "pooled_shape", &count);
-	infer_least(node, 2);
 	INVALID_IF(count != 2, "pooled_shape has %zu numbers, 2 are right", count);
 	infer_regions(node, 5, shape[0], shape[1]);
 }

@@ -5,7 +5,6 @@
 void infer_running(struct node *node)
 {
 	int64_t count;
-	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *axis = node->in[1];
 	INVALID_IF(infer_number_type(node, 0) == DTYPE_BOOL, "input 0 is bool, a number is right");
 	INVALID_IF(axis->type != DTYPE_NONE && axis->type != DTYPE_I64 && axis->type != DTYPE_I32,

@@ -59,7 +59,6 @@ static expr_ref if_there(struct definer *definer, const struct dim *dim, index_r
 /* ---- ScatterElements: y[at[i, j], j] = updates[i, j] ---- */
 void infer_scatter_elements(struct node *node)
 {
-	infer_least(node, 3);
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	infer_number_type(node, 0);
 	reduction_of(node);
@@ -119,7 +118,6 @@ void infer_scatter_nd(struct node *node)
 {
 	struct dim dims[2 * MAX_RANK];
 	int n = 0;
-	infer_least(node, 3);
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	infer_number_type(node, 0);
 	reduction_of(node);
@@ -179,7 +177,6 @@ static bool is_circular(const struct node *node)
 void infer_tensor_scatter(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *update = node->in[1], *from = node_in(node, 2);
 	infer_any_type(node, 0);
 	is_circular(node);
@@ -310,7 +307,6 @@ void infer_max_unpool(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count;
-	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *shape = node_in(node, 2);
 	if (!infer_ranks(node, 1, x->type))
 		return;

@@ -107,7 +107,6 @@ static void want_elements(const struct node *node, size_t count)
 /* ---- sequences ---- */
 void infer_sequence_construct(struct node *node)
 {
-	infer_least(node, 1);
 	struct list *list = list_new(node, (size_t)node->ins);
 	enum dtype type = DTYPE_NONE;
 	FOR (i, node->ins) {
@@ -122,7 +121,6 @@ void infer_sequence_construct(struct node *node)
 void infer_sequence_empty(struct node *node)
 {
 	int64_t type = attribute_int(node, "dtype");
-	infer_least(node, 0);
 	if (type <= 0 || type >= DTYPE_COUNT)
 		node_fail(node, EXIT_INVALID, "dtype %" PRId64 " is no element type", type);
 	infer_list(node, 0, FORM_SEQUENCE, (enum dtype)type, list_new(node, 0));
@@ -131,7 +129,6 @@ void infer_sequence_empty(struct node *node)
 void infer_sequence_at(struct node *node)
 {
 	int64_t position;
-	infer_least(node, 2);
 	const struct list *list = sequence_in(node, 0);
 	if (!list) {
 		infer_type(node, 0, node->in[0]->type);
@@ -147,7 +144,6 @@ void infer_sequence_at(struct node *node)
 void infer_sequence_insert(struct node *node)
 {
 	int64_t position;
-	infer_least(node, 2);
 	const struct list *list = sequence_in(node, 0);
 	enum dtype type = node->in[0]->type != DTYPE_NONE ? node->in[0]->type : node->in[1]->type;
 	want_element(node, 1, type);
@@ -168,7 +164,6 @@ void infer_sequence_insert(struct node *node)
 void infer_sequence_erase(struct node *node)
 {
 	int64_t position;
-	infer_least(node, 1);
 	const struct list *list = sequence_in(node, 0);
 	if (!list) {
 		infer_list(node, 0, FORM_SEQUENCE, node->in[0]->type, NULL);
@@ -197,7 +192,6 @@ static void infer_scalar_constant(struct node *node, enum dtype type, const void
 
 void infer_sequence_length(struct node *node)
 {
-	infer_least(node, 1);
 	const struct list *list = sequence_in(node, 0);
 	int64_t count = list ? (int64_t)list->count : 0;
 	infer_scalar_constant(node, DTYPE_I64, list ? &count : NULL);
@@ -206,7 +200,6 @@ void infer_sequence_length(struct node *node)
 /* ---- optionals ---- */
 void infer_optional(struct node *node)
 {
-	infer_least(node, 0);
 	struct tensor *in = node_in(node, 0);
 	const struct attribute *type = node_attribute(node, "type");
 	if (!in) {
@@ -232,7 +225,6 @@ static void want_optional(const struct node *node)
 
 void infer_optional_has(struct node *node)
 {
-	infer_least(node, node->since < 18);
 	const struct tensor *in = node_in(node, 0);
 	if (in)
 		want_optional(node);
@@ -243,7 +235,6 @@ void infer_optional_has(struct node *node)
 
 void infer_optional_get(struct node *node)
 {
-	infer_least(node, 1);
 	struct tensor *in = node->in[0];
 	want_optional(node);
 	if (in->list && in->list->nothing)

@@ -6,7 +6,6 @@
 /* ---- Identity: the same definition under another name ---- */
 void infer_identity(struct node *node)
 {
-	infer_least(node, 1);
 	if (node->in[0]->form == FORM_MAP)
 		node_fail(node, EXIT_INVALID, "input 0, '%s', is %s, a tensor is right", node->in[0]->name,
 		        type_of_tensor(node->graph->build, node->in[0]));
@@ -205,7 +204,6 @@ void infer_reshape(struct node *node)
 	struct dim dims[MAX_RANK];
 	int64_t count;
 	const int64_t *shape;
-	infer_least(node, node->since < 5 ? 1 : 2);
 	if (node->since < 5) {
 		size_t given;
 		shape = node_ints(node, "shape", &given);
@@ -311,7 +309,6 @@ static struct dim product_of(const struct tensor *x, int from, int to, struct no
 
 void infer_flatten(struct node *node)
 {
-	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	int64_t axis = attribute_int(node, "axis");
 	if (x->rank < 0) {
@@ -410,7 +407,6 @@ void infer_squeeze(struct node *node)
 	bool marked[MAX_RANK];
 	const int64_t *axes;
 	int rank = 0;
-	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	int64_t count = axes_of(node, &axes);
 	if (x->rank < 0 || count < 0) {
@@ -447,7 +443,6 @@ void infer_unsqueeze(struct node *node)
 	struct dim dims[MAX_RANK];
 	bool marked[MAX_RANK];
 	const int64_t *axes;
-	infer_least(node, node->since < 13 ? 1 : 2);
 	const struct tensor *x = node->in[0];
 	INVALID_IF(node->since < 13 && !node_attribute(node, "axes"), " lacks the attribute \"axes\"");
 	int64_t count = axes_of(node, &axes);
@@ -493,7 +488,6 @@ void infer_transpose(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int perm[MAX_RANK];
-	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	if (!infer_ranks(node, 1, x->type))
 		return;
@@ -525,7 +519,6 @@ void infer_expand(struct node *node)
 	struct dim dims[MAX_RANK];
 	struct tensor shape = { 0 };
 	int64_t count;
-	infer_least(node, 2);
 	const int64_t *ints = node_in_ints(node, 1, &count);
 	const struct tensor *x = node->in[0], *numbers = node->in[1];
 	struct tensor *const *sizes = ints || x->rank < 0 ? NULL : node_in_sizes(node, 1, &count);

@@ -167,7 +167,6 @@ void infer_slice(struct node *node)
 	struct cut cuts[MAX_RANK];
 	bool touched[MAX_RANK];
 	struct dim dims[MAX_RANK];
-	infer_least(node, node->since < 10 ? 1 : 3);
 	const struct tensor *x = node->in[0];
 	INVALID_IF(node->since < 10 && (!node_attribute(node, "starts") || !node_attribute(node, "ends")),
 	        " lacks the attributes \"starts\" and \"ends\"");

@@ -92,10 +92,22 @@ static void check_type(const struct node *node, const char *what, int i, const s
 	        list_of(node_arena(node), types));
 }
 
+/* All inputs but those that need not be there, and an output. */
+static void want_inputs(const struct node *node, const char *at)
+{
+	int least = 0;
+	struct word word = next_word(&at);
+	for (; word.length && !has(word, '?') && !has(word, '+') && !has(word, '*'); word = next_word(&at))
+		least++;
+	infer_least(node, !has(word, '+') ? least : node->ins > least ? node->ins : least + 1);
+}
+
 void version_check_inputs(const struct node *node)
 {
 	const char *at = entry_of(node);
 	struct word word = { "", 0 };
+	if (at)
+		want_inputs(node, at);
 	for (int i = 0; at && i < node->ins; i++) {
 		struct word next = has(word, '+') || has(word, '*') ? word : next_word(&at);
 		INVALID_IF(!next.length, " of opset %d has no input %d", node->since, i);

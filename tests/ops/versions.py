@@ -31,6 +31,7 @@ ONNX, SHOWN = "1.23.2", 5                    # the version that the table is of
 TABLE = os.path.join(HERE, "..", "..", "generator", "tables", "versions.h")
 VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
 OPTIONAL = onnx.defs.OpSchema.FormalParameterOption.Optional
+LEFT_OUT = ("Resize", "roi"), ("Resize", "scales")                    # opset 11 wants them, no exporter writes all
 LETTERS = {"h": "float16", "f": "float", "d": "double", "b": "bfloat16", "c": "int8", "s": "int16", "i": "int32", "l": "int64", "C": "uint8", "S": "uint16", "I": "uint32",
            "L": "uint64", "o": "bool", "t": "string", "z": "complex64", "Z": "complex128", "8": "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz", "e": "float8e8m0",
            "4": "int4 uint4", "2": "int2 uint2", "x": "float4e2m1", "6": "float6e2m3 float6e3m2"}
@@ -44,8 +45,8 @@ HEAD = '''/* clang-format off */
  *     V(domain, name, versions)      by domain and name, in the order of strcmp
  *
  * versions: "1 F =0; 7 FW =0; ...": from opset 1 on, from opset 7 on …, a word for each input.  A word is letters, each a type or a group of
- * them, or =K: of the type of input K.  ~ among them: sequences or optionals too, whose elements nobody asks for.  + behind a word: any number
- * of inputs, all of one type; *: each of its own.  Behind > stands a word for each output, - where an input or the op says the type; without
+ * them, or =K: of the type of input K.  ~ among them: sequences or optionals too, whose elements nobody asks for.  ? behind a word: an
+ * input that need not be there; +: any number of inputs, all of one type; *: each of its own.  Behind > stands a word for each output, - where an input or the op says the type; without
  * it there is one output, of such a type.
  *
  *     L(letter, types)               B(type): its bit
@@ -100,11 +101,12 @@ def words_of(schema):
     for i, formal in enumerate(schema.inputs):
         of_many = "" if formal.option != VARIADIC else "+" if formal.is_homogeneous else "*"
         kinds = allowed(schema, formal.type_str)
+        may_lack = "?" * (formal.option == OPTIONAL or (schema.name, formal.name) in LEFT_OUT and schema.since_version > 10)
         if formal.type_str in first and not of_many:
-            words.append(f"={first[formal.type_str]}")
+            words.append(f"={first[formal.type_str]}{may_lack}")
         else:
             first.setdefault(formal.type_str, i)
-            words.append(letters(kinds) + of_many)
+            words.append(letters(kinds) + of_many + may_lack)
     for formal in schema.outputs:
         of_many = "" if formal.option != VARIADIC else "+" if formal.is_homogeneous else "*"
         kinds = allowed(schema, formal.type_str)
