@@ -66,9 +66,8 @@ void define_boxes(struct definer *definer)
 {
 	const struct node *node = NODE;
 	struct definition *scores = IN(SCORES), *there = IN(THERE);
-	int64_t extents[MAX_RANK], n = scores->extents[2];
-	index_ref at[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
+	int64_t n = scores->extents[2];
+	SHAPE(0, rank, extents, at);
 	index_ref place = VAR(rank, n), taken = VAR(rank + 1, n), score_at[] = { at[0], at[1], place };
 	struct side one[2], other[2];
 	if (!definition_elements(scores) || !extents[2]) {

@@ -76,8 +76,7 @@ expr_ref expr_of_type(struct definer *definer, enum dtype to, int cast, expr_ref
 	if (stored == to)
 		return CAST_AS(to, cast, x);
 	if (dtype_is_narrow(to))
-		return CAST(
-		        stored, to_steps(definer, to, dtypes[x->type].class == CLASS_FLOAT ? x : CAST(DTYPE_F32, x)));
+		return CAST(stored, to_steps(definer, to, dtype_is_float(x->type) ? x : CAST(DTYPE_F32, x)));
 	return packed_from_code(definer, to,
 	        packed_code(definer, to, x)); /* the low bits stay, as where wider integers become narrower */
 }

@@ -289,12 +289,11 @@ void define_unique(struct definer *definer)
 	definer_shape(definer, first_out, extents, NULL);
 	count = extents[first_out ? 0 : axis];
 	struct definition *rows = rows_of(definer, x, axis, whole);
-	if (!rows || first_out == 2 || rows->extents[1] > COLUMNS_MOST || n > INT32_MAX)
-		node_fail(node, EXIT_UNSUPPORTED,
-		        !rows                    ? "%s of no elements is not supported"
-		                : first_out == 2 ? "%s of which only the inverse is taken is not supported"
-		                                 : "%s of slices of more than %d elements is not supported",
-		        node->type, COLUMNS_MOST);
+	FAIL_IF(!rows || first_out == 2 || rows->extents[1] > COLUMNS_MOST || n > INT32_MAX, EXIT_UNSUPPORTED,
+	        !rows                    ? "%s of no elements is not supported"
+	                : first_out == 2 ? "%s of which only the inverse is taken is not supported"
+	                                 : "%s of slices of more than %d elements is not supported",
+	        node->type, COLUMNS_MOST);
 	INVALID_IF(count < 1 || count > n, "%" PRId64 " of %" PRId64 " are declared", count, n);
 	struct definition *order = row_order(definer, rows);
 	index_ref t = VAR(0, n), term = VAR(1, n), k = VAR(0, count);

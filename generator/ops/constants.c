@@ -336,9 +336,8 @@ void infer_eye_like(struct node *node)
 
 void define_eye_like(struct definer *definer)
 {
-	index_ref at[MAX_RANK];
-	int64_t extents[MAX_RANK], k = attribute_int(NODE, "k");
-	definer_shape(definer, 0, extents, at);
+	int64_t k = attribute_int(NODE, "k");
+	SHAPE(0, rank, extents, at);
 	enum dtype type = dtype_stored(NODE->out[0]->type);
 	bool none = k <= -extents[0] || k >= extents[1];
 	struct range diagonal = { SUM(at[1], SCALE(at[0], -1)), none ? 0 : k, none ? 0 : k + 1 };
@@ -375,7 +374,7 @@ void infer_range(struct node *node)
 	double number[3];
 	int64_t whole[3], count;
 	enum dtype type = node->in[0]->type;
-	bool is_float = type != DTYPE_NONE && dtypes[type].class == CLASS_FLOAT, known = type != DTYPE_NONE;
+	bool is_float = type != DTYPE_NONE && dtype_is_float(type), known = type != DTYPE_NONE;
 	FOR (i, 3) {
 		known = known && node->in[i]->type == type && number_in(node, i, &number[i], &whole[i]);
 	}
@@ -406,7 +405,7 @@ void infer_range(struct node *node)
 static expr_ref steps_of(struct definer *definer, expr_ref *right)
 {
 	expr_ref start = ELEMENT(0, 0), limit = ELEMENT(1, 0), delta = ELEMENT(2, 0);
-	if (dtypes[start->type].class == CLASS_FLOAT) {
+	if (dtype_is_float(start->type)) {
 		start = CAST(DTYPE_F64, start);
 		limit = CAST(DTYPE_F64, limit);
 		delta = CAST(DTYPE_F64, delta);
@@ -454,10 +453,10 @@ void define_size_range(struct definer *definer)
 void define_range(struct definer *definer)
 {
 	struct definition *start = IN(0), *delta = IN(2);
-	index_ref at[MAX_RANK], first = CONSTANT(0);
-	int64_t extents[MAX_RANK], whole;
+	index_ref first = CONSTANT(0);
+	int64_t whole;
 	double number;
-	definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	FOR (i, 3)
 		if (!number_in(NODE, i, &number, &whole)) {
 			if (NODE->out[0]->dims[0].count)

@@ -619,9 +619,9 @@ static void define_product(struct definer *definer, struct definition *bias, str
 {
 	struct definition *a = IN(0), *b = IN(1);
 	struct matmul m = matmul_of(a->rank, b->rank);
-	index_ref at[MAX_RANK], a_at[MAX_RANK], b_at[MAX_RANK];
-	int64_t extents[MAX_RANK], terms = a->extents[a->rank - 1];
-	int rank = definer_shape(definer, 0, extents, at);
+	index_ref a_at[MAX_RANK], b_at[MAX_RANK];
+	int64_t terms = a->extents[a->rank - 1];
+	SHAPE(0, rank, extents, at);
 	index_ref k = VAR(rank, terms);
 	FOR (d, m.a_batch)
 		a_at[d] = at[m.batch - m.a_batch + d];
@@ -707,9 +707,8 @@ void define_gemm(struct definer *definer)
 	struct definition *a = IN(0), *b = IN(1), *c = IN(2);
 	double alpha = attribute_float(node, "alpha"), beta = attribute_float(node, "beta");
 	bool a_transposed = attribute_int(node, "transA") != 0, b_transposed = attribute_int(node, "transB") != 0;
-	index_ref at[MAX_RANK];
-	int64_t extents[MAX_RANK], terms = a->extents[!a_transposed];
-	int rank = definer_shape(definer, 0, extents, at);
+	int64_t terms = a->extents[!a_transposed];
+	SHAPE(0, rank, extents, at);
 	index_ref k = VAR(rank, terms);
 	index_ref a_at[2] = { a_transposed ? k : at[0], a_transposed ? at[0] : k },
 	          b_at[2] = { b_transposed ? at[1] : k, b_transposed ? k : at[1] };
@@ -729,7 +728,7 @@ void define_gemm(struct definer *definer)
 		return;
 	}
 	expr_ref y = LOAD(sum, at), factor = LIKE(a, alpha);
-	bool is_float = dtypes[a->type].class == CLASS_FLOAT;
+	bool is_float = dtype_is_float(a->type);
 	if (!start)
 		y = MUL(factor, y);
 	else if (is_float)

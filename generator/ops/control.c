@@ -67,12 +67,11 @@ struct graph *control_graph(const struct node *node, const char *name)
 void control_want_graph(
         const struct node *node, const char *name, const struct graph *graph, size_t ins, size_t outs, bool more)
 {
-	if (graph->inputs.count != ins)
-		node_fail(node, EXIT_INVALID, "%s has %zu input%s, %zu %s right", name, graph->inputs.count,
-		        graph->inputs.count == 1 ? "" : "s", ins, ins == 1 ? "is" : "are");
-	if (more ? graph->outputs.count < outs : graph->outputs.count != outs)
-		node_fail(node, EXIT_INVALID, "%s has %zu output%s, %s%zu %s right", name, graph->outputs.count,
-		        graph->outputs.count == 1 ? "" : "s", more ? "at least " : "", outs, outs == 1 ? "is" : "are");
+	FAIL_IF(graph->inputs.count != ins, EXIT_INVALID, "%s has %zu input%s, %zu %s right", name, graph->inputs.count,
+	        graph->inputs.count == 1 ? "" : "s", ins, ins == 1 ? "is" : "are");
+	FAIL_IF(more ? graph->outputs.count < outs : graph->outputs.count != outs, EXIT_INVALID,
+	        "%s has %zu output%s, %s%zu %s right", name, graph->outputs.count, graph->outputs.count == 1 ? "" : "s",
+	        more ? "at least " : "", outs, outs == 1 ? "is" : "are");
 }
 
 const char *holder_described(const struct holder *h, const struct tensor *tensor)

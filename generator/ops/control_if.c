@@ -97,16 +97,14 @@ static void hand_out_one(struct holder *h, struct tensor *const *out, bool yes, 
 static void join(struct holder *h, int k, struct tensor *yes, struct tensor *no)
 {
 	const struct node *node = h->node;
-	if (types_differ(yes, no))
-		node_fail(node, EXIT_INVALID,
-		        "output %d (%s) is %s in then_branch and %s in else_branch, one type is right", k,
-		        node->out[k]->name, holder_described(h, yes), holder_described(h, no));
-	if (yes->form ? shapes_differ(yes, no) || !yes->list : ranks_differ(yes, no))
-		node_fail(node, EXIT_UNSUPPORTED,
-		        "output %d (%s) is %s in then_branch and %s in else_branch; %s that the condition "
-		        "decides is not supported where that comes at run time",
-		        k, node->out[k]->name, holder_described(h, yes), holder_described(h, no),
-		        yes->form ? "a shape" : "a number of dimensions");
+	FAIL_IF(types_differ(yes, no), EXIT_INVALID,
+	        "output %d (%s) is %s in then_branch and %s in else_branch, one type is right", k, node->out[k]->name,
+	        holder_described(h, yes), holder_described(h, no));
+	FAIL_IF(yes->form ? shapes_differ(yes, no) || !yes->list : ranks_differ(yes, no), EXIT_UNSUPPORTED,
+	        "output %d (%s) is %s in then_branch and %s in else_branch; %s that the condition "
+	        "decides is not supported where that comes at run time",
+	        k, node->out[k]->name, holder_described(h, yes), holder_described(h, no),
+	        yes->form ? "a shape" : "a number of dimensions");
 	holder_out(h, k, holder_select(h, node->in[0], yes, no));
 }
 

@@ -369,15 +369,14 @@ void control_refuse_loop(const struct node *node)
 {
 	const struct tensor *trips = node_in(node, 0);
 	for (int k = node->ins > 2 ? node->ins - 2 : 0; k < node->outs; k++)
-		if (node->out[k] && node->out[k]->is_output && node->out[k]->rank > 0 && node->out[k]->dims[0].symbol)
-			node_fail(node, EXIT_USAGE,
-			        "Loop: nothing says how many rounds output %.60s stacks: use --dim %.60s=NUMBER",
-			        node->out[k]->name, node->out[k]->dims[0].symbol);
-	if (trips && trips->is_input)
-		node_fail(node, EXIT_USAGE,
-		        "Loop: nothing bounds the rounds that input %.60s says: use --dim %.60s=0..MOST or --value "
-		        "%.60s=NUMBER",
-		        trips->name, trips->name, trips->name);
+		FAIL_IF(node->out[k] && node->out[k]->is_output && node->out[k]->rank > 0
+		                && node->out[k]->dims[0].symbol,
+		        EXIT_USAGE, "Loop: nothing says how many rounds output %.60s stacks: use --dim %.60s=NUMBER",
+		        node->out[k]->name, node->out[k]->dims[0].symbol);
+	FAIL_IF(trips && trips->is_input, EXIT_USAGE,
+	        "Loop: nothing bounds the rounds that input %.60s says: use --dim %.60s=0..MOST or --value "
+	        "%.60s=NUMBER",
+	        trips->name, trips->name, trips->name);
 	UNSUPPORTED_IF(trips && trips->data && tensor_int(trips, 0) <= ROUNDS_MOST,
 	        "how many rounds there are comes at run time, and no declared shape says how many an "
 	        "output stacks");

@@ -335,7 +335,7 @@ static struct definition *first_of_all(
 	index_ref at[MAX_RANK];
 	enum dtype type = n <= INT32_MAX / 2 ? DTYPE_I32 : DTYPE_I64;
 	expr_ref k = CAST(type, POSITION(VAR(rank, n))), other = WHOLE(type, n - 1), count = WHOLE(type, n), value;
-	bool floats = dtypes[key->type].class == CLASS_FLOAT;
+	bool floats = dtype_is_float(key->type);
 	FOR (d, rank)
 		at[d] = VAR(d, extents[d]);
 	struct definition *extreme =

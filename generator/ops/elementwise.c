@@ -34,7 +34,7 @@ static expr_ref load_one(struct definer *definer)
  * bits; cut towards 0. */
 static bool through_float(const struct node *node, enum dtype type)
 {
-	return dtypes[type].class != CLASS_FLOAT && (scalar_of(node) == SCALAR_erf || scalar_of(node) == SCALAR_shrink);
+	return !dtype_is_float(type) && (scalar_of(node) == SCALAR_erf || scalar_of(node) == SCALAR_shrink);
 }
 
 void infer_unary(struct node *node) { infer_output_like(node, 0, node->in[0]); }
@@ -136,8 +136,7 @@ enum { MOD_OF_FLOATS = 28 };
 void infer_mod(struct node *node)
 {
 	infer_binary(node);
-	INVALID_IF(dtypes[node->in[0]->type].class == CLASS_FLOAT && !attribute_int(node, "fmod")
-	                && node->since < MOD_OF_FLOATS,
+	INVALID_IF(dtype_is_float(node->in[0]->type) && !attribute_int(node, "fmod") && node->since < MOD_OF_FLOATS,
 	        " of floats needs fmod = 1 before opset %d", MOD_OF_FLOATS);
 }
 
@@ -324,7 +323,7 @@ expr_ref power_of(struct definer *definer, expr_ref x, double exponent)
 		expr_ref square = MUL(x, x);
 		return exponent == 2 ? square : MUL(square, exponent == 3 ? x : square);
 	}
-	if (dtypes[x->type].class != CLASS_FLOAT)
+	if (!dtype_is_float(x->type))
 		return NULL;
 	if (exponent == -1)
 		return expr1(definer, SCALAR_reciprocal, x);
@@ -349,7 +348,7 @@ void define_power(struct definer *definer)
 		OUT(0, y);
 		return;
 	}
-	if (dtypes[x->type].class != CLASS_FLOAT && dtypes[exponent->type].class == CLASS_FLOAT)
+	if (!dtype_is_float(x->type) && dtype_is_float(exponent->type))
 		y = CAST(x->type, expr2(definer, SCALAR_pow, CAST(exponent->type, x), exponent));
 	else
 		y = expr2(definer, SCALAR_pow, x, CAST(x->type, exponent));

@@ -73,10 +73,9 @@ void infer_fit(struct node *node)
 		dims[d] = x->dims[d];
 		if (!asked || !dim_is_known(dims[d]))
 			continue;
-		if (!dims[d].count && (dims[d].extent < asked->least || dims[d].extent > asked->most))
-			node_fail(node, EXIT_INVALID, "dimension %d of %s is %lld, %s is said to be in [%lld, %lld]", d,
-			        node->out[0]->name, (long long)dims[d].extent, asked->symbol, (long long)asked->least,
-			        (long long)asked->most);
+		FAIL_IF(!dims[d].count && (dims[d].extent < asked->least || dims[d].extent > asked->most), EXIT_INVALID,
+		        "dimension %d of %s is %lld, %s is said to be in [%lld, %lld]", d, node->out[0]->name,
+		        (long long)dims[d].extent, asked->symbol, (long long)asked->least, (long long)asked->most);
 		if (dims[d].extent > asked->most)
 			dims[d].extent = asked->most;
 		if (!asked->first) {

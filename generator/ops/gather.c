@@ -129,10 +129,8 @@ void infer_gather_elements(struct node *node)
 void define_gather_elements(struct definer *definer)
 {
 	struct definition *x = IN(0), *indices = IN(1);
-	index_ref at[MAX_RANK];
-	int64_t extents[MAX_RANK];
 	int axis = gather_axis(NODE);
-	definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	if (definer_is_empty(definer, x))
 		return;
 	definer_require_index(definer, -1, axis);
@@ -246,11 +244,9 @@ void infer_reverse_sequence(struct node *node)
 void define_reverse_sequence(struct definer *definer)
 {
 	struct definition *x = IN(0), *lengths = IN(1);
-	index_ref at[MAX_RANK];
-	int64_t extents[MAX_RANK];
 	struct sequences s = sequences_of(NODE);
 	const struct dim *steps = &NODE->in[0]->dims[s.time];
-	definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	if (definer_is_empty(definer, x))
 		return;
 	int64_t last = extents[s.time] - 1;

@@ -179,7 +179,7 @@ void define_grid_sample(struct definer *definer)
 	enum dtype type = x->type;
 	if (type == DTYPE_BOOL)
 		x = definer_as(definer, x, DTYPE_U8);
-	else if (dtypes[type].class != CLASS_FLOAT && mode != NEAREST) /* integers: in a float, rounded to even */
+	else if (!dtype_is_float(type) && mode != NEAREST) /* integers: in a float, rounded to even */
 		x = definer_as(definer, x, dtypes[type].bits > 16 ? DTYPE_F64 : DTYPE_F32);
 	if (definer_is_empty(definer, x))
 		return;
@@ -210,6 +210,6 @@ void define_grid_sample(struct definer *definer)
 	else
 		OUT(0,
 		        CAST(type,
-		                dtypes[made->type].class == CLASS_FLOAT ? expr1(definer, SCALAR_round, LOAD(made, at))
-		                                                        : LOAD(made, at)));
+		                dtype_is_float(made->type) ? expr1(definer, SCALAR_round, LOAD(made, at))
+		                                           : LOAD(made, at)));
 }

@@ -56,9 +56,8 @@ void infer_counts(const struct node *node, int least, int most, int outs)
 
 void infer_made(const struct node *node)
 {
-	if (node->is_given)
-		node_fail(node, EXIT_UNSUPPORTED,
-		        "op ingot.%s stands for what ingot makes on its way; a model cannot have it", node->type);
+	FAIL_IF(node->is_given, EXIT_UNSUPPORTED,
+	        "op ingot.%s stands for what ingot makes on its way; a model cannot have it", node->type);
 }
 
 void infer_first(const struct node *node) { INVALID_IF(!node_has_out(node, 0), " lacks output 0"); }
@@ -95,8 +94,8 @@ enum dtype infer_number_type(const struct node *node, int i)
 enum dtype infer_float_type(const struct node *node, int i)
 {
 	enum dtype type = infer_number_type(node, i);
-	INVALID_IF(type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT,
-	        "input %d is %s, a floating-point type is right", i, dtypes[type].text);
+	INVALID_IF(type != DTYPE_NONE && !dtype_is_float(type), "input %d is %s, a floating-point type is right", i,
+	        dtypes[type].text);
 	return type;
 }
 
@@ -117,8 +116,7 @@ static void contradict(const struct node *node, const struct tensor *tensor, con
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	if (!tensor->is_hint || main->exact)
-		node_fail(node, EXIT_INVALID, "%s", text);
+	FAIL_IF(!tensor->is_hint || main->exact, EXIT_INVALID, "%s", text);
 	warn(node->graph->build, node->where, "%s; what the graph makes counts", text);
 }
 
@@ -145,11 +143,10 @@ static struct dim merge(const struct node *node, struct tensor *tensor, int d, s
 	struct dim declared = tensor->dims[d];
 	if (!dim_is_known(declared))
 		return dim_is_known(inferred) || inferred.symbol ? inferred : declared;
-	if (inferred.count && declared.count != inferred.count)
-		node_fail(node, EXIT_UNSUPPORTED,
-		        "dimension %d of %s is declared as %" PRId64
-		        ", but data decide it behind another node; that is not supported",
-		        d, tensor->name, declared.extent);
+	FAIL_IF(inferred.count && declared.count != inferred.count, EXIT_UNSUPPORTED,
+	        "dimension %d of %s is declared as %" PRId64
+	        ", but data decide it behind another node; that is not supported",
+	        d, tensor->name, declared.extent);
 	if (dim_is_known(inferred) && inferred.extent != declared.extent)
 		contradict(node, tensor, "dimension %d of %s is declared as %" PRId64 ", but it is %" PRId64, d,
 		        tensor->name, declared.extent, inferred.extent);
@@ -161,9 +158,8 @@ static struct tensor *typed(struct node *node, int i, enum dtype type)
 	if (!node_has_out(node, i))
 		return NULL;
 	struct tensor *tensor = node->out[i];
-	if (type != DTYPE_NONE && tensor->type != DTYPE_NONE && tensor->type != type)
-		node_fail(node, EXIT_INVALID, "%s is declared as %s, but it is %s", tensor->name,
-		        dtypes[tensor->type].text, dtypes[type].text);
+	FAIL_IF(type != DTYPE_NONE && tensor->type != DTYPE_NONE && tensor->type != type, EXIT_INVALID,
+	        "%s is declared as %s, but it is %s", tensor->name, dtypes[tensor->type].text, dtypes[type].text);
 	if (type != DTYPE_NONE)
 		tensor->type = type;
 	return tensor;
@@ -174,9 +170,8 @@ void infer_output(struct node *node, int i, enum dtype type, int rank, const str
 	struct tensor *tensor = typed(node, i, type);
 	if (!tensor || rank < 0)
 		return;
-	if (rank > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "%s has %d dimensions, at most %d are supported", tensor->name, rank,
-		        MAX_RANK);
+	FAIL_IF(rank > MAX_RANK, EXIT_LIMIT, "%s has %d dimensions, at most %d are supported", tensor->name, rank,
+	        MAX_RANK);
 	if (tensor->rank >= 0 && tensor->rank != rank)
 		contradict(node, tensor, "%s is declared with %d dimensions, but it has %d", tensor->name, tensor->rank,
 		        rank);

@@ -72,9 +72,8 @@ void define_batch_normalization(struct definer *definer)
 {
 	struct definition *x = IN(0);
 	enum dtype type = x->type;
-	index_ref at[MAX_RANK];
-	int64_t extents[MAX_RANK], channels = x->rank > 1 ? x->extents[1] : 1;
-	int rank = definer_shape(definer, 0, extents, at);
+	int64_t channels = x->rank > 1 ? x->extents[1] : 1;
+	SHAPE(0, rank, extents, at);
 	index_ref c = VAR(0, channels), own = rank > 1 ? at[1] : CONSTANT(0);
 	expr_ref mean = statistic(definer, 3, type, &c), variance = statistic(definer, 4, type, &c);
 	if (batch_normalization_trains(NODE)) {
@@ -187,9 +186,9 @@ void infer_lrn(struct node *node)
 void define_lrn(struct definer *definer)
 {
 	struct definition *x = IN(0);
-	index_ref at[MAX_RANK], x_at[MAX_RANK];
-	int64_t extents[MAX_RANK], size = lrn_size(NODE), channels = x->extents[1];
-	int rank = definer_shape(definer, 0, extents, at);
+	index_ref x_at[MAX_RANK];
+	int64_t size = lrn_size(NODE), channels = x->extents[1];
+	SHAPE(0, rank, extents, at);
 	int64_t before = (size - 1) / 2, after = size - 1 - before;
 	before = before < channels ? before : channels; /* what lies further away is outside for each */
 	after = after < channels ? after : channels;

@@ -108,20 +108,16 @@ static const char *attribute_meant(const struct node *node, const struct op *op,
 const struct op *op_of(const struct node *node)
 {
 	const struct op *op = op_known(node);
-	if (!op)
-		node_fail(node, EXIT_UNSUPPORTED, "op %s is not supported%s%s", own_name(node),
-		        op_meant(node->graph->build, node->domain, node->type), own_way(node));
-	if (node->since < op->since)
-		node_fail(node, EXIT_INVALID, "%s came with opset %d, the model imports %d", op->name, op->since,
-		        node->since);
+	FAIL_IF(!op, EXIT_UNSUPPORTED, "op %s is not supported%s%s", own_name(node),
+	        op_meant(node->graph->build, node->domain, node->type), own_way(node));
+	FAIL_IF(node->since < op->since, EXIT_INVALID, "%s came with opset %d, the model imports %d", op->name,
+	        op->since, node->since);
 	for (int i = 0; op->attributes && i < node->attribute_count; i++) {
 		const struct attribute_row *row = row_at(op, node->attributes[i].name, node->since);
-		if (!row)
-			node_fail(node, EXIT_INVALID, "%s of opset %d has no attribute \"%s\"%s", op->name, node->since,
-			        node->attributes[i].name, attribute_meant(node, op, node->attributes[i].name));
-		if (row->kind != node->attributes[i].kind)
-			node_fail(node, EXIT_INVALID, "attribute %s is %s, %s is right", row->name,
-			        kinds[node->attributes[i].kind].words, kinds[row->kind].words);
+		FAIL_IF(!row, EXIT_INVALID, "%s of opset %d has no attribute \"%s\"%s", op->name, node->since,
+		        node->attributes[i].name, attribute_meant(node, op, node->attributes[i].name));
+		FAIL_IF(row->kind != node->attributes[i].kind, EXIT_INVALID, "attribute %s is %s, %s is right",
+		        row->name, kinds[node->attributes[i].kind].words, kinds[row->kind].words);
 	}
 	return op;
 }

@@ -92,6 +92,7 @@ NORETURN void node_limit(const struct node *, const char *format, ...) PRINTF(2,
 #define INVALID_IF(wrong, ...) REFUSED_IF(node_invalid, wrong, __VA_ARGS__)
 #define UNSUPPORTED_IF(wrong, ...) REFUSED_IF(node_unsupported, wrong, __VA_ARGS__)
 #define LIMIT_IF(wrong, ...) REFUSED_IF(node_limit, wrong, __VA_ARGS__)
+#define FAIL_IF(wrong, ...) REFUSED_IF(node_fail, wrong, __VA_ARGS__)
 #define REFUSED_IF(refuse, wrong, ...) \
 	do { \
 		if (wrong) \

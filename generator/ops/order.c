@@ -47,7 +47,7 @@ static expr_ref last_of_all(struct arena *arena, enum dtype type, bool largest)
 {
 	bool is_signed = dtypes[type].class == CLASS_INT;
 	int64_t most = (int64_t)(UINT64_MAX >> (64 - dtypes[type].bits + is_signed));
-	if (dtypes[type].class == CLASS_FLOAT)
+	if (dtype_is_float(type))
 		return expr_number(arena, type, largest ? -INFINITY : NAN);
 	return expr_integer(arena, type, !largest ? most : is_signed ? -most - 1 : 0);
 }
@@ -80,15 +80,14 @@ static expr_ref short_integer(struct definer *definer, expr_ref e) { return CAST
 /* The bits of a number, or an integer itself. */
 static expr_ref bits_of(struct definer *definer, expr_ref x)
 {
-	return dtypes[x->type].class == CLASS_FLOAT ? CAST_AS(DTYPE_I32, CAST_BITS, CAST(DTYPE_F32, x))
-	                                            : short_integer(definer, x);
+	return dtype_is_float(x->type) ? CAST_AS(DTYPE_I32, CAST_BITS, CAST(DTYPE_F32, x)) : short_integer(definer, x);
 }
 
 /* int32s in x's order: a NaN is above every number, 0 and -0 are equal.  They end a step before the least and the largest
  * int32. */
 static expr_ref key_of(struct definer *definer, expr_ref x)
 {
-	if (dtypes[x->type].class != CLASS_FLOAT)
+	if (!dtype_is_float(x->type))
 		return bits_of(definer, x);
 	x = ADD(CAST(DTYPE_F32, x), NUMBER(DTYPE_F32, 0));
 	expr_ref bits = bits_of(definer, x), most = WHOLE(DTYPE_I32, INT32_MAX),
@@ -131,7 +130,7 @@ static expr_ref in_place(struct definer *definer, struct definition *x, struct d
 	        position ? "position" : "value", x->rank, extents, REDUCE_MAX, 1, &n, NULL, WHERE(here, what, none));
 	at[axis] = own;
 	what = LOAD(found, at);
-	if (!position && dtypes[x->type].class == CLASS_FLOAT)
+	if (!position && dtype_is_float(x->type))
 		what = CAST_AS(DTYPE_F32, CAST_BITS, what);
 	return CAST(position ? DTYPE_I64 : x->type, what);
 }

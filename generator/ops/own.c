@@ -98,14 +98,13 @@ static void name_inputs(struct naming *n, const struct graph *head)
 {
 	const struct node *node = n->node;
 	struct build *build = node->graph->build;
-	if ((size_t)node->ins != head->inputs.count || (size_t)node->outs > head->outputs.count)
-		node_fail(node, EXIT_INVALID, "has %d inputs and %d outputs, %s says %zu and %zu", node->ins,
-		        node->outs, n->file, head->inputs.count, head->outputs.count);
+	FAIL_IF((size_t)node->ins != head->inputs.count || (size_t)node->outs > head->outputs.count, EXIT_INVALID,
+	        "has %d inputs and %d outputs, %s says %zu and %zu", node->ins, node->outs, n->file, head->inputs.count,
+	        head->outputs.count);
 	FOR (i, node->ins)
-		if (node->in[i] && !fits(n, node->in[i], head->inputs.at[i]))
-			node_fail(node, EXIT_INVALID, "input %d is %s, %s says %s for %.60s%s", i,
-			        type_of_tensor(build, node->in[i]), n->file, type_of_tensor(build, head->inputs.at[i]),
-			        head->inputs.at[i]->name, bound_text(n));
+		FAIL_IF(node->in[i] && !fits(n, node->in[i], head->inputs.at[i]), EXIT_INVALID,
+		        "input %d is %s, %s says %s for %.60s%s", i, type_of_tensor(build, node->in[i]), n->file,
+		        type_of_tensor(build, head->inputs.at[i]), head->inputs.at[i]->name, bound_text(n));
 }
 
 /* What is said of an output, with its extents. */

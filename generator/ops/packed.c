@@ -5,7 +5,7 @@
 
 enum { E4M3_MANTISSA = 3, E4M3_BIAS = 7 };
 
-static bool is_packed_float(enum dtype type) { return dtypes[type].class == CLASS_FLOAT; }
+static bool is_packed_float(enum dtype type) { return dtype_is_float(type); }
 
 static int64_t mask_of(enum dtype type) { return ((int64_t)1 << dtypes[type].bits) - 1; }
 

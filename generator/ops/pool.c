@@ -23,7 +23,7 @@ static struct definition *reduce_window(
 {
 	struct definition *x = IN(0);
 	SHAPE(0, rank, extents, at);
-	expr_ref pad = dtypes[x->type].class == CLASS_FLOAT
+	expr_ref pad = dtype_is_float(x->type)
 	        ? LIKE(x, outside)
 	        : WHOLE(x->type, dtypes[x->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[x->type].bits) : 0);
 	return REDUCE(name, rank, extents, reduce, window->count, window->kernel, NULL,
@@ -152,11 +152,9 @@ static expr_ref counts(
 void define_average_pool(struct definer *definer)
 {
 	struct window window;
-	index_ref at[MAX_RANK];
-	int64_t extents[MAX_RANK];
 	bool with_pads = attribute_int(NODE, "count_include_pad") != 0;
 	window_of(NODE, NODE->in[0], NULL, &window);
-	definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	struct definition *sum = reduce_window(definer, &window, NAMED("sum"), REDUCE_SUM, 0);
 	expr_ref divisor = NULL, total = LOAD(sum, at);
 	double whole = 1;

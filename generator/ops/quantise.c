@@ -5,7 +5,7 @@
 static bool is_quantised(enum dtype type)
 {
 	int bits = dtypes[type].bits;
-	if (dtypes[type].class == CLASS_FLOAT)
+	if (dtype_is_float(type))
 		return bits <= 8 && type != DTYPE_F8E8M0;
 	return (dtypes[type].class == CLASS_INT || dtypes[type].class == CLASS_UINT) && bits <= 16;
 }
@@ -111,7 +111,7 @@ void define_dequantise(struct definer *definer)
 	SHAPE(0, rank, extents, at);
 	expr_ref value = LOAD(x, at);
 	if (zero && x->type != DTYPE_I32 && !is_nothing(zero)) { /* int32 has a zero point of 0 by definition */
-		enum dtype between = dtypes[x->type].class == CLASS_FLOAT ? DTYPE_F32 : DTYPE_I32;
+		enum dtype between = dtype_is_float(x->type) ? DTYPE_F32 : DTYPE_I32;
 		value = SUB(CAST(between, value), CAST(between, of_element(definer, zero, rank, at)));
 	}
 	OUT(0, MUL(CAST(DTYPE_F32, value), of_element(definer, scale, rank, at)));
@@ -155,7 +155,7 @@ void define_quantise(struct definer *definer)
 	struct definition *x = IN(0), *scale = IN(1), *zero = IN(2);
 	SHAPE(0, rank, extents, at);
 	enum dtype to = NODE->out[0]->type, precision = precision_of(NODE);
-	bool whole = dtypes[to].class != CLASS_FLOAT;
+	bool whole = !dtype_is_float(to);
 	expr_ref value = DIV(CAST(DTYPE_F32, LOAD(x, at)), CAST(DTYPE_F32, of_element(definer, scale, rank, at)));
 	if (dtype_is_narrow(precision))
 		value = CAST(DTYPE_F32, CAST(precision, value));

@@ -7,12 +7,12 @@ static enum dtype type_of(const struct node *node, bool any)
 {
 	int64_t asked = node_int(node, "dtype", node->ins ? DTYPE_NONE : DTYPE_F32);
 	INVALID_IF(asked < 0 || asked >= DTYPE_COUNT
-	                || (asked && (asked == DTYPE_STRING || (!any && dtypes[asked].class != CLASS_FLOAT))),
+	                || (asked && (asked == DTYPE_STRING || (!any && !dtype_is_float(asked)))),
 	        "dtype is %" PRId64 ", %s is right", asked,
 	        any ? "a number's or bool's" : "float, double, float16 or bfloat16");
 	enum dtype type = asked ? (enum dtype)asked : node->in[0]->type;
 	UNSUPPORTED_IF(type != DTYPE_NONE && !dtype_is_supported(type), " of %s is not supported", dtypes[type].text);
-	INVALID_IF(type != DTYPE_NONE && !any && (dtypes[type].class != CLASS_FLOAT || dtypes[type].bits < 16),
+	INVALID_IF(type != DTYPE_NONE && !any && (!dtype_is_float(type) || dtypes[type].bits < 16),
 	        " of %s; float, double, float16 or bfloat16 is right", dtypes[type].text);
 	return type;
 }
@@ -87,10 +87,8 @@ void define_random_like(struct definer *definer) { define_random(definer); }
 
 void define_bernoulli(struct definer *definer)
 {
-	index_ref at[MAX_RANK];
-	int64_t extents[MAX_RANK];
 	struct definition *x = IN(0);
-	definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	expr_ref hit = LESS(uniform(definer, x->type, 1, 0), LOAD(x, at));
 	OUT(0, expr_of_type(definer, NODE->out[0]->type, 0, hit));
 }

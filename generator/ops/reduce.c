@@ -130,7 +130,7 @@ static expr_ref neutral(struct arena *arena, enum dtype type, enum reduce reduce
 	int64_t most = type == DTYPE_BOOL ? 1 : (int64_t)(UINT64_MAX >> (64 - dtypes[type].bits + is_signed));
 	if (reduce != REDUCE_MAX && reduce != REDUCE_MIN)
 		return expr_number(arena, type, reduce == REDUCE_PROD);
-	if (dtypes[type].class == CLASS_FLOAT)
+	if (dtype_is_float(type))
 		return expr_number(arena, type, least ? -INFINITY : INFINITY);
 	return expr_integer(arena, type, !least ? most : is_signed ? -most - 1 : 0);
 }
@@ -142,7 +142,7 @@ static expr_ref of_nothing(struct definer *definer, const struct reducing *r, en
 	bool nothing = false;
 	FOR (i, r->count)
 		nothing |= r->terms[i] == 0;
-	return !nothing || dtypes[r->x->type].class == CLASS_FLOAT || (reduce != REDUCE_MAX && reduce != REDUCE_MIN)
+	return !nothing || dtype_is_float(r->x->type) || (reduce != REDUCE_MAX && reduce != REDUCE_MIN)
 	        ? NULL
 	        : neutral(definer->arena, r->x->type, reduce);
 }
@@ -196,7 +196,7 @@ static struct result without(struct definer *definer, const bool *reduced, const
 		out += keep;
 	}
 	bool alone = reduction->behind == NONE, is_mean = reduction->behind == SCALAR_div,
-	     whole = dtypes[r.x->type].class != CLASS_FLOAT;
+	     whole = !dtype_is_float(r.x->type);
 	double p = reduction->before == SCALAR_pow ? lp_norm(NODE) : 0;
 	if (whole && !alone && !is_mean) /* a root or logarithm of integers: in double, cut towards 0 */
 		r.x = definer_as(definer, r.x, DTYPE_F64);

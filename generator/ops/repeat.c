@@ -406,8 +406,7 @@ static const struct graph *body_of(const struct node *node)
 	        && (going < 0
 	                || (in[going] == REPEAT_CARRIED && graph->inputs.at[going]->type == DTYPE_BOOL
 	                        && tensor_is_scalar_like(graph->inputs.at[going])));
-	if (!right)
-		node_fail(node, EXIT_INVALID, "what goes in and out does not fit the body");
+	FAIL_IF(!right, EXIT_INVALID, "what goes in and out does not fit the body");
 	return graph;
 }
 

@@ -9,8 +9,7 @@ expr_ref definer_element(struct definer *definer, int i, int64_t at)
 	index_ref own[MAX_RANK];
 	UNFLATTEN(CONSTANT(at), operand->rank, operand->extents, own);
 	expr_ref element = expr_fold(definer->program, LOAD(operand, own));
-	return dtypes[element->type].class == CLASS_FLOAT ? element
-	                                                  : expr_fold(definer->program, CAST(DTYPE_I64, element));
+	return dtype_is_float(element->type) ? element : expr_fold(definer->program, CAST(DTYPE_I64, element));
 }
 
 int64_t definer_elements(struct definer *definer, int i)

@@ -196,8 +196,8 @@ void infer_resize(struct node *node)
 	struct resize r;
 	struct dim dims[MAX_RANK];
 	const struct tensor *sizes = node_in(node, 3);
-	if (sizes && sizes->type != DTYPE_NONE && sizes->type != DTYPE_I64)
-		node_fail(node, EXIT_INVALID, "sizes is %s, int64 is right", dtypes[sizes->type].text);
+	FAIL_IF(sizes && sizes->type != DTYPE_NONE && sizes->type != DTYPE_I64, EXIT_INVALID,
+	        "sizes is %s, int64 is right", dtypes[sizes->type].text);
 	enum dtype type = infer_number_type(node, 0);
 	modes_of(node, &r);
 	UNSUPPORTED_IF(type == DTYPE_BOOL && r.mode != NEAREST, " of %s is not supported", dtypes[type].text);
@@ -788,7 +788,7 @@ void define_resize(struct definer *definer)
 	else if (!tell_sizes(definer, &r))
 		runtime_resize(definer, &r, x, extents);
 	enum dtype type = x->type;
-	if (dtypes[type].class != CLASS_FLOAT && r.mode != NEAREST) /* integers: in a float, rounded to even */
+	if (!dtype_is_float(type) && r.mode != NEAREST) /* integers: in a float, rounded to even */
 		x = definer_as(definer, x, dtypes[type].bits > 16 ? DTYPE_F64 : DTYPE_F32);
 	FOR (d, rank)
 		if (definition_elements(x) && extents[d] && r.scale_at[d])

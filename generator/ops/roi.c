@@ -98,10 +98,9 @@ void define_roi_align(struct definer *definer)
 	struct definition *x = IN(0), *rois = IN(1), *images = IN(2), *taps[2][2];
 	enum dtype type = x->type;
 	const int64_t samples = attribute_int(NODE, "sampling_ratio"), reduced[4] = { samples, samples, 2, 2 };
-	index_ref at[MAX_RANK], x_at[4];
-	int64_t extents[MAX_RANK];
+	index_ref x_at[4];
 	expr_ref weight = NULL;
-	definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	if (definition_elements(x) == 0 || extents[0] == 0) {
 		OUT(0, NUMBER(type, 0));
 		return;
@@ -142,10 +141,9 @@ void define_max_roi_pool(struct definer *definer)
 {
 	struct definition *x = IN(0), *rois = IN(1);
 	enum dtype type = x->type;
-	index_ref at[MAX_RANK], x_at[4];
-	int64_t extents[MAX_RANK];
+	index_ref x_at[4];
 	expr_ref scale = NUMBER(type, (double)attribute_float(NODE, "spatial_scale"));
-	definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	if (definition_elements(x) == 0 || extents[0] == 0) {
 		OUT(0, NUMBER(type, 0));
 		return;

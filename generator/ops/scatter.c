@@ -259,10 +259,10 @@ void define_appended(struct definer *definer, int axis)
 {
 	const struct node *node = NODE;
 	struct definition *cache = definer_cache(definer, node->in[0]), *rows = STORED(1);
-	index_ref at[MAX_RANK], term[MAX_RANK];
+	index_ref term[MAX_RANK];
 	expr_ref to[MAX_RANK] = { NULL };
-	int64_t extents[MAX_RANK], terms[1] = { rows->extents[axis] };
-	int rank = definer_shape(definer, 0, extents, at);
+	int64_t terms[1] = { rows->extents[axis] };
+	SHAPE(0, rank, extents, at);
 	COPY(term, at, rank);
 	term[axis] = VAR(rank, terms[0]);
 	to[axis] = ADD(DIM(&node->in[0]->dims[axis]), POSITION(term[axis]));

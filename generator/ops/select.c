@@ -49,11 +49,10 @@ void infer_select(struct node *node)
 	infer_any_type(node, 1);
 	infer_same_type(node, 2, yes->type);
 	enum dtype type = yes->type != DTYPE_NONE ? yes->type : no->type;
-	if (ranks_differ(yes, no))
-		node_fail(node, EXIT_UNSUPPORTED,
-		        "%s in one case and %s in the other; a number of dimensions that comes at run time is not "
-		        "supported",
-		        type_of_tensor(node->graph->build, yes), type_of_tensor(node->graph->build, no));
+	FAIL_IF(ranks_differ(yes, no), EXIT_UNSUPPORTED,
+	        "%s in one case and %s in the other; a number of dimensions that comes at run time is not "
+	        "supported",
+	        type_of_tensor(node->graph->build, yes), type_of_tensor(node->graph->build, no));
 	if (yes->rank < 0 || no->rank < 0) {
 		infer_type(node, 0, type);
 		return;

@@ -22,12 +22,11 @@ void infer_list(struct node *node, int i, int form, enum dtype type, const struc
 	struct build *build = node->graph->build;
 	struct tensor *out = node->out[i], made = { .form = form, .type = type, .rank = -1 };
 	bool declared = out->form || out->type != DTYPE_NONE;
-	if (declared && (out->form != form || (type != DTYPE_NONE && out->type != DTYPE_NONE && out->type != type)))
-		node_fail(node, EXIT_INVALID, "%s is declared as %s, but it is %s", out->name,
-		        type_of_tensor(build, out), type_of_tensor(build, &made));
-	if (list && list->count > LIST_MOST)
-		node_fail(node, EXIT_LIMIT, "%s has %zu elements, ingot takes at most %d", out->name, list->count,
-		        LIST_MOST);
+	FAIL_IF(declared && (out->form != form || (type != DTYPE_NONE && out->type != DTYPE_NONE && out->type != type)),
+	        EXIT_INVALID, "%s is declared as %s, but it is %s", out->name, type_of_tensor(build, out),
+	        type_of_tensor(build, &made));
+	FAIL_IF(list && list->count > LIST_MOST, EXIT_LIMIT, "%s has %zu elements, ingot takes at most %d", out->name,
+	        list->count, LIST_MOST);
 	out->form = form;
 	out->list = list;
 	if (type != DTYPE_NONE)
@@ -44,9 +43,8 @@ static struct list *list_new(struct node *node, size_t count)
 
 static void want_form(const struct node *node, int i, bool right, const char *what)
 {
-	if (!right)
-		node_fail(node, EXIT_INVALID, "input %d, '%s', is %s, %s is right", i, node->in[i]->name,
-		        type_of_tensor(node->graph->build, node->in[i]), what);
+	FAIL_IF(!right, EXIT_INVALID, "input %d, '%s', is %s, %s is right", i, node->in[i]->name,
+	        type_of_tensor(node->graph->build, node->in[i]), what);
 }
 
 static const struct list *sequence_in(const struct node *node, int i)
@@ -60,9 +58,9 @@ static void want_element(const struct node *node, int i, enum dtype type)
 {
 	const struct tensor *in = node->in[i];
 	want_form(node, i, !in->form, "a tensor");
-	if (type != DTYPE_NONE && in->type != DTYPE_NONE && in->type != type)
-		node_fail(node, EXIT_INVALID, "input %d, '%s', is %s, the elements of the sequence are %s", i, in->name,
-		        dtypes[in->type].text, dtypes[type].text);
+	FAIL_IF(type != DTYPE_NONE && in->type != DTYPE_NONE && in->type != type, EXIT_INVALID,
+	        "input %d, '%s', is %s, the elements of the sequence are %s", i, in->name, dtypes[in->type].text,
+	        dtypes[type].text);
 }
 
 /* Input i as a position in [-count, most], made one from 0 on; `otherwise` where it is absent.  False: it is known at
@@ -75,17 +73,15 @@ static bool position_in(
 	if (!in)
 		return true;
 	want_form(node, i, !in->form, "a tensor");
-	if (in->type != DTYPE_NONE && in->type != DTYPE_I64 && in->type != DTYPE_I32)
-		node_fail(node, EXIT_INVALID, "input %d, '%s', is %s, int64 or int32 is right", i, in->name,
-		        dtypes[in->type].text);
+	FAIL_IF(in->type != DTYPE_NONE && in->type != DTYPE_I64 && in->type != DTYPE_I32, EXIT_INVALID,
+	        "input %d, '%s', is %s, int64 or int32 is right", i, in->name, dtypes[in->type].text);
 	infer_scalar(node, i);
 	if (!in->data)
 		return false;
 	*position = infer_constant_at(in, 0);
-	if (*position < -(int64_t)count || *position > most)
-		node_fail(node, EXIT_INVALID,
-		        "position %" PRId64 " in a sequence of %zu elements, [-%zu, %" PRId64 "] is right", *position,
-		        count, count, most);
+	FAIL_IF(*position < -(int64_t)count || *position > most, EXIT_INVALID,
+	        "position %" PRId64 " in a sequence of %zu elements, [-%zu, %" PRId64 "] is right", *position, count,
+	        count, most);
 	*position += *position < 0 ? (int64_t)count : 0;
 	return true;
 }
@@ -99,9 +95,7 @@ static void select_at_run_time(struct node *node)
 
 static void want_elements(const struct node *node, size_t count)
 {
-	if (!count)
-		node_fail(
-		        node, EXIT_INVALID, "'%s' is an empty sequence, it has no element to take", node->in[0]->name);
+	FAIL_IF(!count, EXIT_INVALID, "'%s' is an empty sequence, it has no element to take", node->in[0]->name);
 }
 
 /* ---- sequences ---- */
@@ -121,8 +115,7 @@ void infer_sequence_construct(struct node *node)
 void infer_sequence_empty(struct node *node)
 {
 	int64_t type = attribute_int(node, "dtype");
-	if (type <= 0 || type >= DTYPE_COUNT)
-		node_fail(node, EXIT_INVALID, "dtype %" PRId64 " is no element type", type);
+	FAIL_IF(type <= 0 || type >= DTYPE_COUNT, EXIT_INVALID, "dtype %" PRId64 " is no element type", type);
 	infer_list(node, 0, FORM_SEQUENCE, (enum dtype)type, list_new(node, 0));
 }
 
@@ -203,8 +196,7 @@ void infer_optional(struct node *node)
 	struct tensor *in = node_in(node, 0);
 	const struct attribute *type = node_attribute(node, "type");
 	if (!in) {
-		if (!type)
-			node_fail(node, EXIT_INVALID, "has neither an input nor the attribute \"type\"");
+		FAIL_IF(!type, EXIT_INVALID, "has neither an input nor the attribute \"type\"");
 		struct list *nothing = list_new(node, 0);
 		nothing->nothing = true;
 		bool sequence = type->s.count > 4 && !memcmp(type->s.at, "seq(", 4);
@@ -237,8 +229,7 @@ void infer_optional_get(struct node *node)
 {
 	struct tensor *in = node->in[0];
 	want_optional(node);
-	if (in->list && in->list->nothing)
-		node_fail(node, EXIT_INVALID, "the optional '%s' holds nothing", in->name);
+	FAIL_IF(in->list && in->list->nothing, EXIT_INVALID, "the optional '%s' holds nothing", in->name);
 	if (in->form & FORM_SEQUENCE)
 		infer_list(node, 0, FORM_SEQUENCE, in->type, in->list);
 	else if (!in->form || in->list)

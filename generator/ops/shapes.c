@@ -6,9 +6,8 @@
 /* ---- Identity: the same definition under another name ---- */
 void infer_identity(struct node *node)
 {
-	if (node->in[0]->form == FORM_MAP)
-		node_fail(node, EXIT_INVALID, "input 0, '%s', is %s, a tensor is right", node->in[0]->name,
-		        type_of_tensor(node->graph->build, node->in[0]));
+	FAIL_IF(node->in[0]->form == FORM_MAP, EXIT_INVALID, "input 0, '%s', is %s, a tensor is right",
+	        node->in[0]->name, type_of_tensor(node->graph->build, node->in[0]));
 	if (node->in[0]->form)
 		infer_list(node, 0, node->in[0]->form, node->in[0]->type, node->in[0]->list);
 	else
@@ -302,8 +301,9 @@ static struct dim product_of(const struct tensor *x, int from, int to, struct no
 	for (int d = from; d < to; d++)
 		if (x->dims[d].extent < 0)
 			return dim_unknown;
-		else if (__builtin_mul_overflow(n, x->dims[d].extent, &n))
-			node_fail(node, EXIT_LIMIT, "the product of the dimensions overflows");
+		else
+			FAIL_IF(__builtin_mul_overflow(n, x->dims[d].extent, &n), EXIT_LIMIT,
+			        "the product of the dimensions overflows");
 	return dim_of(n);
 }
 

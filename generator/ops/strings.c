@@ -36,8 +36,7 @@ const char *const *strings_copied(const struct node *node, const struct bytes *a
 	struct arena *arena = node_arena(node);
 	const char **strings = arena_new_array(arena, const char *, count + 1);
 	FOR (i, count) {
-		if (at[i].count && memchr(at[i].at, 0, at[i].count))
-			node_fail(node, EXIT_UNSUPPORTED, "a string with a NUL byte");
+		FAIL_IF(at[i].count && memchr(at[i].at, 0, at[i].count), EXIT_UNSUPPORTED, "a string with a NUL byte");
 		strings[i] = arena_copy(arena, at[i].at, at[i].count);
 	}
 	return strings;
@@ -51,11 +50,10 @@ static struct tensor *constant_bytes(const struct node *node, const struct tenso
 	size_t width = 1, bytes;
 	FOR (i, count)
 		width = strlen(x->strings[i]) + 1 > width ? strlen(x->strings[i]) + 1 : width;
-	if (x->rank == MAX_RANK || !size_mul(width, (size_t)count, &bytes) || bytes > TEXT_BYTES_MOST)
-		node_fail(node, EXIT_LIMIT,
-		        "strings with more than %d dimensions, or of more than %d bytes if all were as long as the "
-		        "longest",
-		        MAX_RANK - 1, TEXT_BYTES_MOST);
+	FAIL_IF(x->rank == MAX_RANK || !size_mul(width, (size_t)count, &bytes) || bytes > TEXT_BYTES_MOST, EXIT_LIMIT,
+	        "strings with more than %d dimensions, or of more than %d bytes if all were as long as the "
+	        "longest",
+	        MAX_RANK - 1, TEXT_BYTES_MOST);
 	char *data = arena_array(build->arena, bytes + 1, 1);
 	FOR (i, count)
 		memcpy(data + (size_t)i * width, x->strings[i], strlen(x->strings[i]));
@@ -175,9 +173,8 @@ bool expand_zip_map(struct bodies *bodies, struct node *node, const struct op *o
 	const struct attribute *names = node_attribute(node, "classlabels_strings");
 	const int64_t *numbers = node_ints(node, "classlabels_int64s", &count);
 	strings = names ? names->count : 0;
-	if (!count == !strings)
-		node_fail(node, EXIT_INVALID, "has %zu integers and %zu strings as keys, one of both is right", count,
-		        strings);
+	FAIL_IF(!count == !strings, EXIT_INVALID, "has %zu integers and %zu strings as keys, one of both is right",
+	        count, strings);
 	struct tensor *keys = arena_new(build->arena, struct tensor);
 	*keys = (struct tensor){ .name = node->out[0]->name,
 		.type = count ? DTYPE_I64 : DTYPE_STRING,
@@ -190,9 +187,8 @@ bool expand_zip_map(struct bodies *bodies, struct node *node, const struct op *o
 	if (!tensor_is_known(x))
 		return false;
 	infer_float_type(node, 0);
-	if (x->rank < 1 || x->rank > 2 || x->dims[x->rank - 1].extent != (int64_t)(count + strings))
-		node_fail(node, EXIT_INVALID, "input 0 is %s, and there are %zu keys", type_of_tensor(build, x),
-		        count + strings);
+	FAIL_IF(x->rank < 1 || x->rank > 2 || x->dims[x->rank - 1].extent != (int64_t)(count + strings), EXIT_INVALID,
+	        "input 0 is %s, and there are %zu keys", type_of_tensor(build, x), count + strings);
 	struct tensor *in[2] = { x, NULL };
 	if (x->rank == 1)
 		in[1] = graph_constant(node->graph, "row", DTYPE_I64, 1, (int64_t[1]){ 2 }, (int64_t[2]){ 1, -1 });

@@ -465,9 +465,8 @@ bool body_expand(struct bodies *bodies, struct node *node, const struct op *op)
 	infer_counts(node, op->least, op->most, op->outs);
 	if (!inputs_are_known(node))
 		return false;
-	if (bodies->depth > DEPTH_MOST)
-		node_fail(node, EXIT_LIMIT, "function bodies stand in each other deeper than %d: %s", DEPTH_MOST,
-		        op->text);
+	FAIL_IF(bodies->depth > DEPTH_MOST, EXIT_LIMIT, "function bodies stand in each other deeper than %d: %s",
+	        DEPTH_MOST, op->text);
 	struct rendering *rendering = arena_new(arena, struct rendering);
 	struct value globals = globals_of(node, op, rendering);
 	value_dict_set(globals, "counts", value_function(arena, "counts", "", counts, rendering));

@@ -383,8 +383,7 @@ bool expand_trees(struct bodies *bodies, struct node *node, const struct op *op)
 	struct tensor *x = node->in[0];
 	if (!tensor_is_known(x))
 		return false;
-	if (x->rank != 2)
-		node_fail(node, EXIT_INVALID, "X has %d dimensions, 2 are right", x->rank);
+	FAIL_IF(x->rank != 2, EXIT_INVALID, "X has %d dimensions, 2 are right", x->rank);
 	f.features = x->dims[1].extent;
 	read_nodes(&f);
 	find_roots(&f);

@@ -12,8 +12,6 @@ static bool may_be_sizes(enum dtype type)
 	return type == DTYPE_I64 || type == DTYPE_I32 || type == DTYPE_BOOL || type == DTYPE_F32 || type == DTYPE_F64;
 }
 
-static bool is_float(enum dtype type) { return dtypes[type].class == CLASS_FLOAT; }
-
 struct tensor *const *node_in_sizes(const struct node *node, int i, int64_t *count)
 {
 	struct build *build = node->graph->build;
@@ -25,10 +23,11 @@ struct tensor *const *node_in_sizes(const struct node *node, int i, int64_t *cou
 		return *count >= 0 ? tensor->sizes : NULL;
 	struct tensor **sizes = arena_new_array(build->arena, struct tensor *, (size_t)*count + 1);
 	FOR (k, *count) {
-		double number = is_float(tensor->type) ? tensor_float(tensor, (size_t)k) : 0;
+		double number = dtype_is_float(tensor->type) ? tensor_float(tensor, (size_t)k) : 0;
 		if (!(fabs(number) <= integer_most) || floor(number) != number || (number == 0 && signbit(number)))
 			return NULL;
-		sizes[k] = size_number(node, is_float(tensor->type) ? (int64_t)number : tensor_int(tensor, (size_t)k));
+		sizes[k] = size_number(
+		        node, dtype_is_float(tensor->type) ? (int64_t)number : tensor_int(tensor, (size_t)k));
 	}
 	return sizes;
 }
@@ -177,7 +176,7 @@ static struct tensor *of_two(const struct node *node, int scalar, struct tensor 
 		if (!is_positive(a, 0) || !is_positive(b, 1))
 			return NULL;
 		a = size_quotient(node, a, b);
-		return is_float(node->in[0]->type) && size_may_not_divide(a) ? NULL : a;
+		return dtype_is_float(node->in[0]->type) && size_may_not_divide(a) ? NULL : a;
 	case SCALAR_maximum:
 	case SCALAR_max: return size_most(node, a, b);
 	case SCALAR_minimum:
@@ -277,7 +276,7 @@ static bool become_constant(struct tensor *out, const struct made *made)
 static bool fits(const struct tensor *out, const struct made *made)
 {
 	const int64_t limit = out->type == DTYPE_BOOL ? 1
-	        : is_float(out->type)                 ? (int64_t)integer_most
+	        : dtype_is_float(out->type)           ? (int64_t)integer_most
 	        : out->type == DTYPE_I32              ? INT32_MAX
 	                                              : (int64_t)1 << 59;
 	FOR (k, made->count) {

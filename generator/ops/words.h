@@ -12,7 +12,7 @@
 #define SHAPE(i, rank, extents, at) \
 	int64_t extents[MAX_RANK]; \
 	index_ref at[MAX_RANK]; \
-	int rank = definer_shape(definer, i, extents, at)
+	__attribute__((unused)) int rank = definer_shape(definer, i, extents, at)
 #define ELEMENTS(i) definer_elements(definer, i)
 #define STORED(i) definer_in_stored(definer, i)
 #define SHAPE_TEXT(...) definer_shape_text(definer, __VA_ARGS__)

@@ -26,10 +26,8 @@ struct narrow_row {
 	int one_zero;
 };
 extern const struct narrow_row narrows[DTYPE_COUNT];
-static inline int dtype_is_narrow(enum dtype type)
-{
-	return dtypes[type].class == CLASS_FLOAT && dtypes[type].bits < 32;
-}
+static inline int dtype_is_float(enum dtype type) { return dtypes[type].class == CLASS_FLOAT; }
+static inline int dtype_is_narrow(enum dtype type) { return dtype_is_float(type) && dtypes[type].bits < 32; }
 
 /* NumPy's word: "float32" where ONNX's text says "float". */
 const char *dtype_numpy(enum dtype);
