@@ -127,7 +127,7 @@ static int pairs_along(const struct target *target, const struct definition *map
 			pairs++;
 		else if (index_uses(to->body->at[v], unit))
 			along = v;
-	return pairs == 1 ? along : -1;
+	return pairs == 1 && along >= 0 && map->extents[along] >= target->lanes ? along : -1;
 }
 
 /* Vectors of a sum over taps that are columns of a product (col2im.c) run along the axis that taps move on last. */
@@ -215,6 +215,7 @@ struct following {
 	const struct definition *d;
 	double cost, elements;
 	int followed;
+	bool along; /* the unit variable moves a load */
 };
 static double terms_beside(const struct definition *d) { return d->sum.products ? (double)definition_terms(d) : 1; }
 static void follow_load(void *user, const struct expr *load)
@@ -235,12 +236,14 @@ static void follow_load(void *user, const struct expr *load)
 		return;
 	}
 	const struct index *address = schedule_address(f->arena, load->of, load->at);
+	f->along |= index_uses(address, unit);
 	if (index_uses(address, unit) && index_factor(address, unit) != 1)
 		f->cost += f->elements;
 }
 static double follow(struct lowered *lowered, const struct definition *d, const struct kernel *writer)
 {
-	struct following f = { lowered->arena, d, 0, (double)definition_elements(d) * terms_beside(d), 0 };
+	struct following f = { lowered->arena, d, 0, (double)definition_elements(d) * terms_beside(d), 0, false };
+	int unit = unit_variable(d);
 	if (writer->detail || (scheduled(d)->rewrite && scheduled(d)->rewrite->parts[WINOGRAD_FILTERS] == d))
 		return 0; /* filters are read for each group of tiles: what reads them says how they lie */
 	/* Of a rewrite that runs in parts each tile and point is another sum: vectors run along channels, the second
@@ -249,6 +252,12 @@ static double follow(struct lowered *lowered, const struct definition *d, const 
 		f.cost += f.elements;
 	if (!definition_is_order(d) && !d->trees.walk)
 		expr_loads(d->body, follow_load, &f);
+	/* Neighbours are of tensors of their own (phases), and no pairs that are zipped: each is stored alone. */
+	const struct target *target = lowered->target;
+	if (target->lanes > 1 && !target->lanes_are_threads && unit >= 0 && !f.along && d->reduce == REDUCE_NONE
+	        && d->body->kind == EXPR_SELECT && ranges_use(d->body->ranges, d->body->range_count, unit)
+	        && pairs_along(target, d) < 0)
+		f.cost += f.elements;
 	return f.cost;
 }
 

@@ -198,7 +198,12 @@ static struct definition *phase_weights(
 		        PLUS(SCALE(REST(place, phases.taps), -phases.phases), phases.phases * (phases.taps - 1)));
 		ranges[d] = (struct range){ at[2 + d], 0, w->extents[2 + d] };
 	}
-	return PART("phases", w->rank, extents, SELECT(ranges, conv->window.count, LOAD(w, at), LIKE(w, 0)));
+	struct definition *made =
+	        PART("phases", w->rank, extents, SELECT(ranges, conv->window.count, LOAD(w, at), LIKE(w, 0)));
+	if (w->source
+	        == SOURCE_CONSTANT) /* taps that are none make it larger, but a product packs what its phase has */
+		definition_fold(definer->program, made);
+	return made;
 }
 
 /* Places of the data that the results of a phase stand for: how many, and the first. */

@@ -110,6 +110,26 @@ def check_range(program, folder):
     assert blocks and all(words[0] == "blocks" and int(words[1].rstrip(",")) > 1 for words in blocks), f"a sum over taps is not shared: {shown}"
 
 
+def check_phases(program, folder):
+    """Columns behind a vector begin from their own bias; what is packed for phases is a constant of any size; steps of three are moved in vectors."""
+    numbers, model = numpy.random.default_rng(4), f"{folder}/p.onnxtxt"
+    listed = lambda values: ", ".join(map(repr, map(float, numpy.asarray(values, "f4").ravel())))
+    with open(model, "w") as file:
+        file.write(f"{HEAD}g (float[2,20,4,5,4] x) => (y)\n<float[20,3,4,4,4] w = {{{listed(numbers.standard_normal(20 * 192))}}}, float[3] b = {{1, 20, 300}}>\n"
+                   "{\ny = ConvTranspose <strides = [2,2,2], pads = [0,0,1,0,0,1], output_padding = [0,1,1]> (x, w, b)\n}\n")
+    numpy.save(f"{folder}/x.npy", numbers.standard_normal([2, 20, 4, 5, 4]).astype("f4"))
+    paths, given = {"y": f"{folder}/y.npy"}, ["--input", f"x={folder}/x.npy"]
+    want = sweep.run(program, model, given, paths, ["interpreter"])[0]
+    for target in sweep.TARGETS:
+        assert sweep.same(sweep.run(program, model, given, paths, target)[0], want), f"{' '.join(target)}: phases in columns have other bits than the interpreter"
+    for channels, outs, steps, stage, no in ((128, 128, 2, "kernels", "nodes y_phases\n"), (8, 48, 3, "source", "scatter")):
+        with open(model, "w") as file:
+            file.write(f"{HEAD}g (float[1,{channels},8,7] x) => (y)\n<float[{channels},{outs},3,3] w = {{{', '.join(['1'] * (channels * outs * 9))}}}>\n"
+                       f"{{\ny = ConvTranspose <strides = [{steps},{steps}], pads = [1,1,1,1]> (x, w)\n}}\n")
+        shown = subprocess.run([program, "show", model, "--stage", stage, "--cpu", "x86-64-v4"], check=True, stdout=subprocess.PIPE, text=True).stdout
+        assert "y_phase" in shown and no not in shown and ", scalar" not in shown, f"steps of {steps}: {no} in {shown}"
+
+
 def main():
     program, seed, count, taken = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), 0
     for one in range(seed, seed + count):
@@ -118,6 +138,7 @@ def main():
                 taken += check(program, one, folder)
                 if one == seed:
                     check_range(program, folder)
+                    check_phases(program, folder)
             except AssertionError as wrong:
                 sys.exit(f"seed {one}: {wrong}")
     assert taken >= count, f"{taken} products over taps in {count} graphs"
