@@ -15,7 +15,7 @@ static struct value gathered_square(struct printing *p, struct printer *printer,
 	value_set_string(square, "from", printer_address(printer, c->b->of, element));
 	value_set_int(square, "from_row", index_factor(c->b_at, c->column));
 	value_set_string(square, "term", p->names[term]);
-	value_set_int(square, "squares", c->extents[term] / lanes * lanes);
+	value_set_int(square, "extent", c->extents[term]);
 	return square;
 }
 
