@@ -487,7 +487,7 @@ static int skipped_axis(const struct windows *ws, const struct window *w)
 	        : -1;
 }
 
-/* The same terms, of data with their pads. */
+/* The same terms, of data with their pads: with those of inner axes alone where all would be too large. */
 static void keep_pads(struct windows *ws, struct window *const *group, size_t members)
 {
 	int64_t before[MAX_RANK], reach[MAX_RANK];
@@ -504,9 +504,10 @@ static void keep_pads(struct windows *ws, struct window *const *group, size_t me
 		if (pads && members > 1 && reach[v] < before[v] + x->extents[v]) /* some read all of it */
 			reach[v] = before[v] + x->extents[v];
 	}
-	struct definition *p = with_pads(ws, group[0], before, reach, 1);
-	if (!p)
-		return;
+	struct definition *p;
+	int inner = 0;
+	while (!(p = with_pads(ws, group[0], before, reach, 1)))
+		before[inner] = reach[inner] = 0, inner++;
 	scheduled(p)->blocked = scheduled(group[0]->d)->blocked;
 	FOR (i, members) {
 		const struct window *w = group[i];
@@ -514,12 +515,14 @@ static void keep_pads(struct windows *ws, struct window *const *group, size_t me
 		FOR (v, x->rank)
 			at[v] = index_plus(ws->arena, w->load->at[v], before[v]);
 		const struct expr *load = expr_load(ws->arena, p, at);
-		if (skipped >= 0) {
-			struct range *there = arena_new(ws->arena, struct range);
-			*there = (struct range){ at[skipped], 0, x->extents[skipped] };
-			load = expr_select(ws->arena, there, 1, load, w->padded->arg[1]);
-			scheduled(w->d)->skips = true;
-		}
+		struct range there[MAX_RANK];
+		int count = 0;
+		FOR (v, x->rank)
+			if (v == skipped || (v < inner && reads_pads(&w->along[v])))
+				there[count++] = (struct range){ at[v], 0, x->extents[v] };
+		if (count)
+			load = expr_select(ws->arena, there, count, load, w->padded->arg[1]);
+		scheduled(w->d)->skips |= skipped >= 0;
 		w->d->body = expr_replace(ws->arena, w->d->body, w->padded, load);
 		scheduled(w->d)->generic |= w->d->sum.products && !w->sums && !has_columns(w);
 	}

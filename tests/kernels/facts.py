@@ -153,6 +153,18 @@ def check_streams(program, folder):
         assert f", tile {tile}," in shown, f"{facts}: {shown}"
 
 
+def check_loops(program, folder):
+    """Elements that data place are one loop, whatever dims they have; pads that would make a window's data too large are kept along rows."""
+    model = os.path.join(folder, "g.onnxtxt")
+    for text, stage, there in (("(float[1,8,28,28] x, int64[1,8,28,28] at) => (float[1,8,56,56] y) { y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (x, at) }", "source", "< 6272; "),
+                               ("(float[2,48,10,9,10] x, float[48,1,5,5,5] w) => (float[2,48,10,9,10] y)"
+                                " { y = Conv <group = 48, dilations = [2, 2, 2], pads = [4, 4, 4, 4, 4, 4]> (x, w) }", "kernels", "nodes x_pads\n")):
+        with open(model, "w") as file:
+            file.write(f"{HEAD}g {text}")
+        shown = subprocess.run([program, "show", model, "--stage", stage, "--cpu", "x86-64-v4"], check=True, capture_output=True, text=True).stdout
+        assert there in shown, f"{there}: {shown}"
+
+
 def main(program):
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -161,6 +173,7 @@ def main(program):
         check_k_blocks(program, folder)
         check_streams(program, folder)
         check_crowded(program, folder)
+        check_loops(program, folder)
     for name in CASES:
         with tempfile.TemporaryDirectory() as folder:
             try:

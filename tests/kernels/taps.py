@@ -72,6 +72,7 @@ CASES = [("underflow", "any", [1, 20, 15, 17], "pads = [6, 6, 6, 6], dilations =
          ("depthwise, stride", "any", [2, 16, 12, 11], "pads = [7, 5, 5, 5], group = 16, strides = [2, 1]", True),
          ("depthwise, above alone", "any", [1, 16, 20, 11], "pads = [12, 5, 0, 5], group = 16", True),
          ("depthwise, all border", "any", [1, 16, 1, 11], "pads = [14, 5, 13, 5], group = 16", True),
+         ("depthwise, pads of rows alone", "infinite", [1, 16, 9, 9], "pads = [12, 10, 12, 10], dilations = [2, 2], group = 16", False),
          ("depthwise, sign", "one column's sign", [1, 16, 13, 11], "pads = [6, 5, 6, 5], group = 16", False),
          ("depthwise, NaN", "NaN", [1, 16, 13, 11], "pads = [6, 5, 6, 5], group = 16", False),
          ("depthwise, infinite", "infinite", [1, 16, 13, 11], "pads = [6, 5, 6, 5], group = 16", False)]
