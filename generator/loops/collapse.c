@@ -28,6 +28,29 @@ static bool is_window(const struct loops *loops, const struct stmt *outer)
 	return steps && outer->role == ROLE_MAP && inner->extent >= loops->target->lanes;
 }
 
+/* Rounds in order, one element each: what an index loads may say where it goes, as its own address is seen besides. */
+struct bending {
+	int var;
+	bool bends;
+};
+static void see_bend(void *user, const struct index *index, bool address)
+{
+	struct bending *b = user;
+	(void)address;
+	FOR (i, index->count) {
+		const struct atom *atom = index->terms[i].atom;
+		b->bends |= atom->kind != ATOM_VAR && atom->kind != ATOM_VALUE && index_uses(atom->of, b->var);
+	}
+}
+static bool keeps_apart(const struct stmt *one)
+{
+	struct bending b = { one->var, false };
+	if (one->role != ROLE_SERIAL)
+		return block_bends(&one->body, one->var);
+	block_indices(&one->body, see_bend, &b);
+	return b.bends;
+}
+
 static struct stmt *joined(struct loops *loops, const struct stmt *outer)
 {
 	const struct stmt *inner = outer->body.at[0];
@@ -41,7 +64,7 @@ static struct stmt *joined(struct loops *loops, const struct stmt *outer)
 	copying_put(&copying, outer->var, index_div(loops->arena, flat, inner->extent));
 	copying_put(&copying, inner->var, index_mod(loops->arena, flat, inner->extent));
 	copy_block(&copying, &inner->body, &one->body);
-	return block_bends(&one->body, one->var) ? NULL : one;
+	return keeps_apart(one) ? NULL : one;
 }
 
 static void collapse_block(void *user, struct block *block)
