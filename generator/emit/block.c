@@ -84,9 +84,7 @@ static struct value axes_of(struct printing *p, int first, int count)
 	for (int v = first; v < first + count; v++) {
 		struct value axis = value_dict(p->arena);
 		by /= p->c->extents[v];
-		value_set_string(axis, "name", p->names[v]);
-		value_set_int(axis, "by", by);
-		value_set_int(axis, "extent", p->c->extents[v]);
+		value_set(axis, "name", p->names[v], "by", by, "extent", p->c->extents[v]);
 		value_list_add(list, axis);
 	}
 	return list;
@@ -103,13 +101,12 @@ static struct value a_value(struct printing *p, struct printer *printer)
 		const char *at = printer_index(printer, pad->at);
 		text_printf(&there, " && %s >= %" PRId64 " && %s < %" PRId64, at, pad->from, at, pad->to);
 	}
-	value_dict_set(a, "there", value_copy(p->arena, there.count ? there.at : "", there.count));
-	value_set_int(a, "floats", block_a_together(c));
-	value_set_bool(a, "near", p->kernel->joined && scheduled(c->a->of)->mode == MODE_DEVICE);
-	value_set_bool(a, "by_rows", a_by_rows(c));
-	value_set_int(a, "step", block_a_step(c));
-	value_set_bool(a, "swizzled", product_is_matrix(c->product));
-	value_set_string(a, "from", printer_address(printer, c->a->of, c->a_at));
+	value_set(a, "there", value_copy(p->arena, there.count ? there.at : "", there.count));
+	value_set(a, "floats", block_a_together(c), "near",
+	        value_bool(p->kernel->joined && scheduled(c->a->of)->mode == MODE_DEVICE));
+	value_set(a, "by_rows", a_by_rows(c));
+	value_set(a, "step", block_a_step(c), "swizzled", product_is_matrix(c->product));
+	value_set(a, "from", printer_address(printer, c->a->of, c->a_at));
 	text_release(&there);
 	return a;
 }
@@ -123,12 +120,9 @@ static struct value codes_value(struct printing *p)
 		return value_none();
 	struct value codes = value_dict(p->arena);
 	int64_t words = codes_words(c), blocks = c->terms > 1 ? c->extents[c->column + 1] : 1;
-	value_set_int(codes, "chunk", codes_chunk(c));
-	value_set_int(codes, "rows", words);
-	value_set_int(codes, "alike", codes_alike(c));
-	value_set_int(codes, "block", words / blocks);
-	value_set_int(codes, "head", 1 + c->codes.zeros);
-	value_set_int(codes, "each", 32 / c->codes.bits);
+	value_set(codes, "chunk", codes_chunk(c), "rows", words);
+	value_set(codes, "alike", codes_alike(c), "block", words / blocks, "head", 1 + c->codes.zeros, "each",
+	        32 / c->codes.bits);
 	return codes;
 }
 
@@ -143,18 +137,16 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	p->names[SPARE_VEC] = "q";
 	with[c->column] = index_add(
 	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
-	value_set_int(b, "columns", c->extents[c->column]);
-	value_set_bool(b, "packed", packed);
-	value_set_string(b, "element", c->arranged.wide ? contraction_element_of_b(c) : "float");
-	value_set_int(b, "each",
+	value_set(b, "columns", c->extents[c->column], "packed", packed, "element",
+	        c->arranged.wide ? contraction_element_of_b(c) : "float");
+	value_set(b, "each",
 	        packed && !c->codes.bits ? COPY_BYTES / (int64_t)dtype_bytes(c->b->type, 1)
 	                : quads          ? QUAD
 	                                 : 1);
-	value_dict_set(b, "codes", codes_value(p));
-	value_set_bool(b, "by_columns", groups);
-	value_set_bool(b, "by_terms", b_transposed(c) && index_factor(c->b_at, c->column + c->terms) == 1);
-	value_set_int(b, "step", block_b_step(p));
-	value_dict_set(b, "from",
+	value_set(b, "codes", codes_value(p), "by_columns", groups);
+	value_set(b, "by_terms", value_bool(b_transposed(c) && index_factor(c->b_at, c->column + c->terms) == 1));
+	value_set(b, "step", block_b_step(p));
+	value_set(b, "from",
 	        packed ? value_none()
 	               : value_string(printer_address(printer, c->b->of, index_substitute(p->arena, c->b_at, with))));
 	p->names[SPARE_VEC] = "v";
@@ -187,15 +179,9 @@ struct value block_value(struct printing *p, struct printer *printer)
 	FOR (v, c->batches)
 		value_list_add(passed, value_string(p->names[v]));
 	int64_t stage = stage_floats(c, lanes), floats = c->block.stages * stage;
-	value_set_int(block, "warps", c->block.warps);
-	value_set_int(block, "resident", block_is_alone(c) ? 1 : 2);
-	value_set_int(block, "depth", c->block.depth);
-	value_set_int(block, "rows", rows);
-	value_set_int(block, "terms", terms);
-	value_set_int(block, "chunks", ceil_div(terms, c->block.depth));
-	value_set_bool(block, "whole", rows % tall == 0);
-	value_set_int(block, "tall", tall);
-	value_set_int(block, "wide", c->tile.vecs * lanes);
+	value_set(block, "warps", c->block.warps, "resident", block_is_alone(c) ? 1 : 2, "depth", c->block.depth,
+	        "rows", rows, "terms", terms, "chunks", ceil_div(terms, c->block.depth), "whole",
+	        value_bool(rows % tall == 0), "tall", tall, "wide", c->tile.vecs * lanes);
 	/* Addresses behind the last row or term are reckoned too, though nothing is read there, and what is subtracted
 	 * from them comes last. */
 	most = terms > most ? terms : most;
@@ -208,28 +194,23 @@ struct value block_value(struct printing *p, struct printer *printer)
 		far = index_factor(c->a_at, v) > far ? index_factor(c->a_at, v) : far;
 		far = c->b_mode != B_PACKED && index_factor(c->b_at, v) > far ? index_factor(c->b_at, v) : far;
 	}
-	value_set_string(block, "index", most + (tall + c->block.depth) * far < INT32_MAX ? "int" : "long");
-	value_dict_set(block, "passed", passed);
-	value_dict_set(block, "axes", axes_of(p, c->batches, c->rows));
-	value_dict_set(block, "term_axes", axes_of(p, c->column + 1, c->terms));
-	value_set_int(block, "stages", c->block.stages);
-	value_set_int(block, "ahead", c->block.stages - (product_is_of_groups(c->product) ? 2 : 1));
-	value_set_int(block, "unroll",
+	value_set(block, "index", most + (tall + c->block.depth) * far < INT32_MAX ? "int" : "long", "passed", passed,
+	        "axes", axes_of(p, c->batches, c->rows));
+	value_set(block, "term_axes", axes_of(p, c->column + 1, c->terms), "stages", c->block.stages);
+	value_set(block, "ahead", c->block.stages - (product_is_of_groups(c->product) ? 2 : 1));
+	value_set(block, "unroll",
 	        product_is_of_groups(c->product)           ? 1
 	                : product_is_matrix(c->product)    ? c->block.depth / c->product->together
 	                : c->tile.rows * c->tile.vecs > 32 ? 1
 	                : c->tile.rows * c->tile.vecs > 8  ? 2
 	                : codes_in_tile(c)                 ? CODES_UNROLL * c->codes.bits / 32
 	                : c->tile.rows * c->tile.vecs < 3  ? c->block.depth / BLOCK_UNROLL
-	                                                   : 8);
-	value_set_int(block, "stage", stage);
-	value_set_int(block, "shared", floats);
-	value_set_bool(block, "dynamic", block_dynamic(p->emit->target, c));
-	value_dict_set(block, "boxes", boxes_value(p, printer));
-	value_set_int(block, "sums_apart", block_sums_apart(c));
-	value_set_int(block, "heavy_rows",
+	                                                   : 8,
+	        "stage", stage, "shared", floats);
+	value_set(block, "dynamic", value_bool(block_dynamic(p->emit->target, c)));
+	value_set(block, "boxes", boxes_value(p, printer), "sums_apart", block_sums_apart(c), "heavy_rows",
 	        product_is_matrix(c->product) ? c->product->m : floats / c->block.warps / (c->tile.vecs * lanes));
-	value_dict_set(block, "a", a_value(p, printer));
-	value_dict_set(block, "b", b_value(p, printer));
+	value_set(block, "a", a_value(p, printer));
+	value_set(block, "b", b_value(p, printer));
 	return block;
 }

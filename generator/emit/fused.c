@@ -47,37 +47,34 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 			continue;
 		struct value let = value_dict(emit->arena);
 		const char *name = arena_printf(emit->arena, x == last ? "rows_end" : "n%d_end", x);
-		value_set_string(let, "name", name);
-		value_set_string(let, "value", emit_count(emit, kernel, fused->counts[x], fused->extents[x]));
+		value_set(let, "name", name, "value", emit_count(emit, kernel, fused->counts[x], fused->extents[x]));
 		value_list_add(lets, let);
 		ends[x] = name;
 		counted = true;
 	}
 	if (ends[last]) { /* what is left over goes with the last unit */
-		struct value let = value_dict(emit->arena), least = value_dict(emit->arena);
-		value_set_string(let, "name", "units_most");
-		value_dict_set(let, "value",
-		        value_printf(emit->arena, "(%s + %" PRId64 ") / %" PRId64, ends[last], fused->rows - 1,
-		                fused->rows));
-		value_set_string(least, "name", "units");
-		value_dict_set(least, "value",
-		        value_printf(emit->arena, "units_most < %" PRId64 " ? units_most : %" PRId64, units, units));
-		value_list_add(lets, let);
-		value_list_add(lets, least);
+		value_list_add(lets,
+		        value_dict_of(emit->arena, "name", "units_most", "value",
+		                value_printf(emit->arena, "(%s + %" PRId64 ") / %" PRId64, ends[last], fused->rows - 1,
+		                        fused->rows)));
+		value_list_add(lets,
+		        value_dict_of(emit->arena, "name", "units", "value",
+		                value_printf(emit->arena, "units_most < %" PRId64 " ? units_most : %" PRId64, units,
+		                        units)));
 		by = "units";
 	}
-	value_set_string(loops, "units_there", by);
+	value_set(loops, "units_there", by);
 	bool ended = false;
 	FOR_ALL (s, fused->body->kernels)
 		ended |= fused->body->kernels.at[s]->ends;
-	value_dict_set(loops, "rows_end", ended ? value_string(ends[last]) : value_none());
+	value_set(loops, "rows_end", ended ? value_string(ends[last]) : value_none());
 	for (int x = last - 1; x >= 0; x--) {
 		struct value axis = value_dict(emit->arena);
 		axes[x] = arena_printf(emit->arena, "n%d", x);
-		value_set_string(axis, "name", axes[x]);
+		value_set(axis, "name", axes[x]);
 		const char *extent = ends[x] ? ends[x] : value_text(emit, fused->extents[x]);
 		bool grown = counted && (strcmp(by, value_text(emit, step)) || ends[x]);
-		value_dict_set(axis, "value",
+		value_set(axis, "value",
 		        x ? value_printf(
 		                emit->arena, grown && step != 1 ? "block / (%s) %% %s" : "block / %s %% %s", by, extent)
 		          : value_printf(emit->arena, counted ? "block / (%s)" : "block / %s", by));
@@ -85,20 +82,14 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 		step *= fused->extents[x];
 		by = grown ? arena_printf(emit->arena, "%s * %s", by, extent) : value_text(emit, step);
 	}
-	value_dict_set(loops, "ends", value_none());
+	value_set(loops, "ends", value_none());
 	if (counted) {
-		struct value known = value_dict(emit->arena);
-		value_dict_set(known, "lets", lets);
-		value_set_string(known, "there", by);
-		value_set_int(known, "blocks", step);
-		value_dict_set(loops, "ends", known);
+		struct value known = value_dict_of(emit->arena, "lets", lets, "there", by, "blocks", step);
+		value_set(loops, "ends", known);
 	}
 	axes[last] = "i";
-	value_dict_set(loops, "outer", outer);
-	value_set_string(loops, "row", axes[last]);
-	value_set_int(loops, "units", units);
-	value_set_int(loops, "rows", fused->rows);
-	value_set_int(loops, "extent", fused->extents[last]);
+	value_set(loops, "outer", outer, "row", axes[last], "units", units, "rows", fused->rows, "extent",
+	        fused->extents[last]);
 	return loops;
 }
 
@@ -107,31 +98,27 @@ struct value fused_values(struct emit *emit, const struct kernel *kernel, const 
 	const struct fused *fused = kernel->detail;
 	const char *axes[MAX_RANK];
 	struct value globals = value_dict(emit->arena), steps = value_list(emit->arena);
-	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
-	value_dict_set(globals, "loops", loops_of(emit, kernel, axes));
-	value_set_int(globals, "scratch", fused_scratch(fused));
-	value_set_int(globals, "shared", fused->shared);
-	value_set_int(globals, "lanes", emit->target->lanes);
-	value_set_int(globals, "warps", kernel->warps);
+	value_set(globals, "kernel", emit_kernel_value(emit, kernel), "loops", loops_of(emit, kernel, axes));
+	value_set(globals, "scratch", fused_scratch(fused));
+	value_set(globals, "shared", fused->shared, "lanes", emit->target->lanes, "warps", kernel->warps);
 	FOR_ALL (s, fused->body->kernels) {
 		const struct kernel *step = fused->body->kernels.at[s];
-		struct value value = value_dict(emit->arena);
-		value_set_string(value, "name", emit_symbol(emit, step));
-		value_set_string(value, "arguments", arguments_of(emit, kernel, step, axes));
+		struct value value = value_dict_of(emit->arena, "name", emit_symbol(emit, step), "arguments",
+		        arguments_of(emit, kernel, step, axes));
 		const char *blocks = !step->ends
 		        ? value_text(emit, step->blocks)
 		        : arena_printf(emit->arena,
 		                "rows < %" PRId64 " ? (rows * %" PRId64 " + %" PRId64 ") / %" PRId64 " : %" PRId64,
 		                fused->rows, step->blocks, fused->rows - 1, fused->rows, step->blocks);
-		value_dict_set(value, "more",
+		value_set(value, "more",
 		        !more                ? value_printf(emit->arena, "0, %s", blocks)
 		                : step->ends ? value_printf(emit->arena, "%s, %s", more[s], blocks)
-		                             : value_string(more[s]));
-		value_set_int(value, "tiles", kernel_tiles(step));
-		value_set_bool(value, "together", step->warps > 0);
+		                             : value_string(more[s]),
+		        "tiles", kernel_tiles(step));
+		value_set(value, "together", value_bool(step->warps > 0));
 		value_list_add(steps, value);
 	}
-	value_dict_set(globals, "steps", steps);
+	value_set(globals, "steps", steps);
 	return globals;
 }
 

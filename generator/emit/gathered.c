@@ -11,12 +11,8 @@ static struct value gathered_square(struct printing *p, struct printer *printer,
 	if (lanes == 1 || !c->terms || c->root->type != DTYPE_F32 || index_factor(c->b_at, term) != 1
 	        || c->extents[term] < lanes || c->extents[c->column] < lanes)
 		return value_none();
-	struct value square = value_dict(p->arena);
-	value_set_string(square, "from", printer_address(printer, c->b->of, element));
-	value_set_int(square, "from_row", index_factor(c->b_at, c->column));
-	value_set_string(square, "term", p->names[term]);
-	value_set_int(square, "extent", c->extents[term]);
-	return square;
+	return value_dict_of(p->arena, "from", printer_address(printer, c->b->of, element), "from_row",
+	        index_factor(c->b_at, c->column), "term", p->names[term], "extent", c->extents[term]);
 }
 
 /* Where all terms of a column lie side by side, in another order than theirs (the weights of a convolution): so many of
@@ -34,26 +30,22 @@ static struct value gathered_runs(
 		int v = c->column + 1 + order[i];
 		if (p->ends[v] || index_factor(c->b_at, v) != inner)
 			return value_none();
-		struct value let = value_dict(p->arena);
-		value_set_string(let, "name", p->names[v]);
-		value_set_string(let, "value",
-		        !i ? arena_printf(p->arena, "some + run / %" PRId64, inner)
-		                : inner == 1
-		                ? arena_printf(p->arena, "run %% %" PRId64, c->extents[c->column + 1 + order[i]])
-		                : arena_printf(p->arena, "run / %" PRId64 " %% %" PRId64, inner,
-		                        c->extents[c->column + 1 + order[i]]));
-		value_set_int(let, "extent", c->extents[c->column + 1 + order[i]]);
-		value_list_add(lets, let);
+		value_list_add(lets,
+		        value_dict_of(p->arena, "name", p->names[v], "value",
+		                !i                   ? arena_printf(p->arena, "some + run / %" PRId64, inner)
+		                        : inner == 1 ? arena_printf(
+		                                  p->arena, "run %% %" PRId64, c->extents[c->column + 1 + order[i]])
+		                                     : arena_printf(p->arena, "run / %" PRId64 " %% %" PRId64, inner,
+		                                             c->extents[c->column + 1 + order[i]]),
+		                "extent", c->extents[c->column + 1 + order[i]]));
 		inner *= i ? c->extents[c->column + 1 + order[i]] : 1;
 	}
 	const struct index *first[MAX_VARS] = { 0 };
 	FOR (t, c->terms)
 		first[c->column + 1 + t] = index_constant(p->arena, 0);
-	value_dict_set(runs, "lets", lets);
-	value_set_int(runs, "inner", inner);
-	value_set_int(runs, "squares", c->extents[c->column + 1 + order[0]] / lanes * lanes);
-	value_set_string(runs, "from", printer_address(printer, c->b->of, index_substitute(p->arena, element, first)));
-	value_set_int(runs, "from_row", index_factor(c->b_at, c->column));
+	value_set(runs, "lets", lets, "inner", inner, "squares", c->extents[c->column + 1 + order[0]] / lanes * lanes,
+	        "from", printer_address(printer, c->b->of, index_substitute(p->arena, element, first)), "from_row",
+	        index_factor(c->b_at, c->column));
 	return runs;
 }
 
@@ -64,9 +56,8 @@ static struct value gathered_terms(struct printing *p, const int *order)
 	FOR (i, p->c->terms) {
 		struct value term = value_dict(p->arena);
 		int v = p->c->column + 1 + (order ? order[i] : i);
-		value_set_string(term, "name", p->names[v]);
-		value_set_int(term, "bound", p->c->extents[v]);
-		value_dict_set(term, "extent", p->ends[v] ? value_string(p->ends[v]) : value_int(p->c->extents[v]));
+		value_set(term, "name", p->names[v], "bound", p->c->extents[v], "extent",
+		        p->ends[v] ? value_string(p->ends[v]) : value_int(p->c->extents[v]));
 		value_list_add(terms, term);
 	}
 	return terms;
@@ -95,10 +86,8 @@ static struct value gathered_blocks(struct printing *p, struct printer *printer,
 	for (int t = 1; t < c->terms; t++)
 		place = arena_printf(p->arena, t == 1 ? "%s * %" PRId64 " + %s" : "(%s) * %" PRId64 " + %s", place,
 		        c->extents[c->column + 1 + t], p->names[c->column + 1 + t]);
-	value_dict_set(blocks, "terms", gathered_terms(p, order));
-	value_set_int(blocks, "step", GATHERED_AT_ONCE);
-	value_set_string(blocks, "place", place);
-	value_dict_set(blocks, "runs", gathered_runs(p, printer, element, order));
+	value_set(blocks, "terms", gathered_terms(p, order), "step", GATHERED_AT_ONCE, "place", place);
+	value_set(blocks, "runs", gathered_runs(p, printer, element, order));
 	return blocks;
 }
 
@@ -113,12 +102,9 @@ static struct value gathered_codes(struct printing *p, const char *packed)
 	if (!c->codes.apart)
 		return value_none();
 	struct value codes = value_dict(p->arena);
-	value_set_string(codes, "from", packed);
-	value_set_int(codes, "blocks", c->terms > 1 ? c->extents[c->column + 1] : 1);
-	value_set_int(codes, "terms", c->extents[c->column + c->terms]);
-	value_set_int(codes, "step", 32 / c->codes.bits);
-	value_set_bool(codes, "zeros", c->codes.zeros);
-	value_dict_set(codes, "value", value_function(p->arena, "value", "u", call_code, p));
+	value_set(codes, "from", packed, "blocks", c->terms > 1 ? c->extents[c->column + 1] : 1, "terms",
+	        c->extents[c->column + c->terms], "step", 32 / c->codes.bits, "zeros", c->codes.zeros, "value",
+	        value_function(p->arena, "value", "u", call_code, p));
 	return codes;
 }
 
@@ -135,33 +121,27 @@ struct value gathered_value(struct printing *p, int64_t terms, const char *packe
 	p->names[SPARE_VEC] = "q";
 	with[c->column] = index_add(
 	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
-	value_set_int(gathered, "floats", terms * c->tile.vecs * p->emit->target->lanes);
-	value_dict_set(gathered, "codes", gathered_codes(p, packed));
-	value_dict_set(gathered, "blocks", value_none());
+	value_set(gathered, "floats", terms * c->tile.vecs * p->emit->target->lanes, "codes", gathered_codes(p, packed),
+	        "blocks", value_none());
 	if (c->codes.apart)
 		return gathered;
 	int64_t apart = index_factor(c->b_at, c->column);
 	bool line = apart == 1 || (apart == 2 && p->emit->target->lanes > 1 && c->root->type == DTYPE_F32);
-	value_dict_set(
-	        gathered, "line", line ? value_string(printer_address(&printer, c->b->of, c->b_at)) : value_none());
-	value_set_int(gathered, "apart", apart);
-	value_set_int(gathered, "width", c->tile.vecs);
-	value_dict_set(gathered, "terms", gathered_terms(p, NULL));
-	value_set_int(gathered, "columns", c->extents[c->column]);
+	value_set(gathered, "line", line ? value_string(printer_address(&printer, c->b->of, c->b_at)) : value_none(),
+	        "apart", apart, "width", c->tile.vecs);
+	value_set(gathered, "terms", gathered_terms(p, NULL), "columns", c->extents[c->column]);
 	const struct index *element = index_substitute(p->arena, c->b_at, with);
-	value_set_string(gathered, "element", printer_element(&printer, c->b->of, element));
+	value_set(gathered, "element", printer_element(&printer, c->b->of, element));
 	/* the same for who copies columns of neighbouring last terms at once */
 	const struct index *first[MAX_VARS] = { 0 };
 	int last = c->column + c->terms;
 	if (c->terms)
 		first[last] = index_constant(p->arena, 0);
-	value_set_string(
-	        gathered, "from", printer_address(&printer, c->b->of, index_substitute(p->arena, c->b_at, first)));
-	value_set_int(gathered, "row", c->terms ? index_factor(c->b_at, last) : 0);
-	value_set_int(gathered, "lane", index_factor(c->b_at, c->column));
+	value_set(gathered, "from", printer_address(&printer, c->b->of, index_substitute(p->arena, c->b_at, first)));
+	value_set(
+	        gathered, "row", c->terms ? index_factor(c->b_at, last) : 0, "lane", index_factor(c->b_at, c->column));
 	struct value square = gathered_square(p, &printer, element);
-	value_dict_set(gathered, "square", square);
-	value_dict_set(gathered, "blocks",
+	value_set(gathered, "square", square, "blocks",
 	        line || square.kind == VALUE_DICT ? value_none() : gathered_blocks(p, &printer, element));
 	p->names[SPARE_VEC] = "v";
 	return gathered;

@@ -108,11 +108,9 @@ struct value emit_lets(struct arena *arena, const struct printer *printer)
 {
 	struct value lets = value_list(arena);
 	FOR_ALL (i, printer->lets) {
-		struct value let = value_dict(arena);
-		value_set_string(let, "type", printer->lets.at[i].type);
-		value_set_string(let, "name", printer->lets.at[i].name);
-		value_set_string(let, "value", printer->lets.at[i].value);
-		value_list_add(lets, let);
+		value_list_add(lets,
+		        value_dict_of(arena, "type", printer->lets.at[i].type, "name", printer->lets.at[i].name,
+		                "value", printer->lets.at[i].value));
 	}
 	return lets;
 }
@@ -148,10 +146,9 @@ const char *emit_count(struct emit *emit, const struct kernel *kernel, const str
 struct value emit_ends(struct emit *emit, const struct kernel *kernel, const struct definition *count, int64_t most)
 {
 	struct value ends = value_dict(emit->arena), lets = value_list(emit->arena), let = value_dict(emit->arena);
-	value_set_string(let, "name", "many");
-	value_set_string(let, "value", emit_count(emit, kernel, count, most));
+	value_set(let, "name", "many", "value", emit_count(emit, kernel, count, most));
 	value_list_add(lets, let);
-	value_dict_set(ends, "lets", lets);
+	value_set(ends, "lets", lets);
 	return ends;
 }
 
@@ -167,15 +164,10 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 	}
 	if (kernel->line)
 		text_adds(&params, ", long line");
-	value_set_string(value, "name", emit_symbol(emit, kernel));
-	value_set_int(value, "number", kernel->number);
-	value_set_bool(value, "ends", kernel->ends);
-	value_set_bool(value, "inner", kernel->inner);
-	value_set_bool(value, "elements", kernel->elements > 0);
-	value_set_int(value, "warps", kernel->warps ? kernel->warps : 1);
-	value_set_bool(value, "joined", kernel->joined);
-	value_dict_set(value, "params", value_copy(emit->arena, params.at, params.count));
-	value_set_string(value, "comment", emit_kernel_comment(emit, kernel));
+	value_set(value, "name", emit_symbol(emit, kernel), "number", kernel->number, "ends", kernel->ends, "inner",
+	        kernel->inner, "elements", value_bool(kernel->elements > 0), "warps", kernel->warps ? kernel->warps : 1,
+	        "joined", kernel->joined, "params", value_copy(emit->arena, params.at, params.count));
+	value_set(value, "comment", emit_kernel_comment(emit, kernel));
 	text_release(&params);
 	return value;
 }

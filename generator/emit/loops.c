@@ -69,8 +69,7 @@ static enum visit note_common(void *user, struct stmt *stmt)
 
 static struct value entry(struct emitting *e, struct value list, const char *kind)
 {
-	struct value dict = value_dict(e->arena);
-	value_set_string(dict, "kind", kind);
+	struct value dict = value_dict_of(e->arena, "kind", kind);
 	value_list_add(list, dict);
 	return dict;
 }
@@ -97,13 +96,11 @@ static void emit_square(struct emitting *e, const struct stmt *stmt, struct valu
 	bool cast = bits == 32 && type != DTYPE_F32;
 	const char *to = printer_address(p, &stmt->cell->of, stmt->at),
 	           *from = printer_address(p, stmt->value->of, stmt->value->at[0]);
-	value_set_string(
-	        square, "word", bits == 32 ? "vec_transpose" : arena_printf(e->arena, "ivec_transpose_i%d", bits));
-	value_set_string(square, "to", cast ? arena_printf(e->arena, "(float *)(void *)(%s)", to) : to);
-	value_set_string(
-	        square, "from", cast ? arena_printf(e->arena, "(const float *)(const void *)(%s)", from) : from);
-	value_set_string(square, "to_row", printer_index(p, stmt->square));
-	value_set_string(square, "from_row", printer_index(p, index_step(e->arena, stmt->value->at[0], stmt->lane)));
+	value_set(square, "word", bits == 32 ? "vec_transpose" : arena_printf(e->arena, "ivec_transpose_i%d", bits),
+	        "to", cast ? arena_printf(e->arena, "(float *)(void *)(%s)", to) : to, "from",
+	        cast ? arena_printf(e->arena, "(const float *)(const void *)(%s)", from) : from, "to_row",
+	        printer_index(p, stmt->square));
+	value_set(square, "from_row", printer_index(p, index_step(e->arena, stmt->value->at[0], stmt->lane)));
 }
 
 /* What the printer wants said first. */
@@ -111,9 +108,8 @@ static void emit_let_list(struct emitting *e, struct value list)
 {
 	FOR_ALL (i, e->printer.lets) {
 		struct value let = entry(e, list, "let");
-		value_set_string(let, "type", e->printer.lets.at[i].type);
-		value_set_string(let, "name", e->printer.lets.at[i].name);
-		value_set_string(let, "value", e->printer.lets.at[i].value);
+		value_set(let, "type", e->printer.lets.at[i].type, "name", e->printer.lets.at[i].name, "value",
+		        e->printer.lets.at[i].value);
 	}
 	e->printer.lets.count = 0;
 }
@@ -134,12 +130,11 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 		        !stmt->declare                        ? "set"
 		                : e->changes[cell->of.number] ? "begin"
 		                                              : "let");
-		value_set_string(set, "type", type_of(cell));
-		value_set_string(set, "name", cell->of.name);
-		value_set_string(set, "value", value);
+		value_set(set, "type", type_of(cell));
+		value_set(set, "name", cell->of.name, "value", value);
 		if (stmt->keep)
-			value_set_string(set, "keep", p->left);
-		value_set_string(set, "first", arena_printf(e->arena, "%s_first", t.vector));
+			value_set(set, "keep", p->left);
+		value_set(set, "first", arena_printf(e->arena, "%s_first", t.vector));
 		return;
 	}
 	const struct index *step = index_step(e->arena, stmt->at, cell->vector ? -1 : stmt->lane);
@@ -150,23 +145,19 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 	        apart || factor ? printer_address(p, &cell->of, stmt->at) : printer_element(p, &cell->of, stmt->at);
 	if (t.pointer && stmt->lane >= 0 && (apart || factor))
 		to = arena_printf(e->arena, "(%s *)(%s)", t.pointer, to);
-	value_set_string(store, "to", to);
-	value_set_string(store, "value", value);
-	value_set_string(store, "type", type_of(cell));
-	value_set_string(store, "word",
+	value_set(store, "to", to, "value", value, "type", type_of(cell), "word",
 	        half ? "vec_store_half"
 	             : arena_printf(e->arena, "%s_%s%s", t.vector, apart ? "scatter" : "store", t.memory));
-	value_set_bool(store, "common", e->common[cell->of.number] && !e->loops->warps);
+	value_set(store, "common", value_bool(e->common[cell->of.number] && !e->loops->warps));
 	if (e->loops->target->options.log && cell->kind == CELL_BUFFER) {
 		const struct definition *owner = e->loops->owners.at[cell->of.number];
-		value_set_string(store, "log", emit_literal(e->arena, owner ? owner->name : cell->of.name));
-		value_set_string(store, "index", printer_index(p, stmt->at));
-		value_set_string(store, "text", emit_literal(e->arena, value));
+		value_set(store, "log", emit_literal(e->arena, owner ? owner->name : cell->of.name), "index",
+		        printer_index(p, stmt->at), "text", emit_literal(e->arena, value));
 	}
 	if (apart)
-		value_set_string(store, "step", printer_index(p, step));
+		value_set(store, "step", printer_index(p, step));
 	if (stmt->left)
-		value_set_string(store, "left", p->left);
+		value_set(store, "left", p->left);
 }
 
 /* The store behind `i` that fills the gaps which this one leaves, every second place; 0: there is none. */
@@ -194,11 +185,9 @@ static void emit_zip(struct emitting *e, const struct stmt *even, const struct s
 	const char *values[] = { printer_value(p, even->value), printer_value(p, odd->value) };
 	emit_let_list(e, list);
 	struct value zip = entry(e, list, "zip");
-	value_set_string(zip, "to", printer_address(p, &even->cell->of, even->at));
-	value_set_string(zip, "value", values[0]);
-	value_set_string(zip, "odd", values[1]);
+	value_set(zip, "to", printer_address(p, &even->cell->of, even->at), "value", values[0], "odd", values[1]);
 	if (even->left)
-		value_set_string(zip, "left", p->left);
+		value_set(zip, "left", p->left);
 }
 
 /* The statements from `i` on that can be printed as one straight line; what they share gets a name. */
@@ -319,26 +308,25 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		        stmt->role == ROLE_BLOCKS            ? "blocks"
 		                : stmt->role == ROLE_THREADS ? "threads"
 		                                             : "for");
-		value_set_string(made, "name", e->names[stmt->var]);
+		value_set(made, "name", e->names[stmt->var]);
 		if (rounds_at_once(e, stmt))
-			value_set_int(made, "unroll", rounds_at_once(e, stmt));
+			value_set(made, "unroll", rounds_at_once(e, stmt));
 		if (stmt->first)
-			value_set_string(made, "first", printer_index(&e->printer, stmt->first));
-		value_dict_set(made, "extent",
+			value_set(made, "first", printer_index(&e->printer, stmt->first));
+		value_set(made, "extent",
 		        stmt->count ? value_string(printer_index(&e->printer, stmt->count)) : value_int(stmt->extent));
-		value_set_int(made, "step", stmt->step);
-		value_dict_set(made, "body", emit_block(e, &stmt->body));
-		value_set_bool(made, "meets", block_visit(&stmt->body, stores_for_others, e));
+		value_set(made, "step", stmt->step, "body", emit_block(e, &stmt->body));
+		value_set(made, "meets", block_visit(&stmt->body, stores_for_others, e));
 		break;
 	case STMT_IF:
 		made = entry(e, list, "if");
-		value_set_string(made, "condition", condition_of(e, stmt));
-		value_dict_set(made, "body", emit_block(e, &stmt->body));
-		value_dict_set(made, "other", emit_block(e, &stmt->other));
+		value_set(made, "condition", condition_of(e, stmt));
+		value_set(made, "body", emit_block(e, &stmt->body));
+		value_set(made, "other", emit_block(e, &stmt->other));
 		break;
 	case STMT_SCOPE:
 		made = entry(e, list, "scope");
-		value_dict_set(made, "body", emit_block(e, &stmt->body));
+		value_set(made, "body", emit_block(e, &stmt->body));
 		break;
 	case STMT_INDEX:
 		if (!is_used(block, i + 1, stmt->var))
@@ -346,30 +334,26 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		text = printer_index(&e->printer, stmt->at);
 		emit_let_list(e, list);
 		made = entry(e, list, "let");
-		value_set_string(made, "type", e->index);
-		value_set_string(made, "name", e->names[stmt->var]);
-		value_set_string(made, "value", text);
+		value_set(made, "type", e->index, "name", e->names[stmt->var], "value", text);
 		break;
 	case STMT_ARRAY:
 		made = entry(e, list, "array");
-		value_set_string(made, "type", type_of(stmt->cell));
-		value_set_string(made, "name", stmt->cell->of.name);
-		value_set_int(made, "extent", stmt->cell->size);
-		value_set_bool(made, "common", e->common[stmt->cell->of.number]);
+		value_set(made, "type", type_of(stmt->cell));
+		value_set(made, "name", stmt->cell->of.name, "extent", stmt->cell->size, "common",
+		        e->common[stmt->cell->of.number]);
 		if (e->common[stmt->cell->of.number])
 			e->scratch += stmt->cell->size * (int64_t)dtypes[stmt->cell->of.type].bits / 8;
-		value_set_int(made, "align",
+		value_set(made, "align",
 		        stmt->cell->vector || stmt->cell->of.type != DTYPE_F32 || e->loops->target->lanes == 1
 		                ? 0
 		                : 4 * e->loops->target->lanes);
 		break;
 	case STMT_JOIN:
 		made = entry(e, list, "let");
-		value_set_string(made, "type", dtypes[stmt->cell->of.type].c);
-		value_set_string(made, "name", stmt->cell->of.name);
+		value_set(made, "type", dtypes[stmt->cell->of.type].c, "name", stmt->cell->of.name);
 		text = arena_printf(e->arena, "%s%s(%s)", lane_type_of(stmt->cell->of.type).words,
 		        joins[stmt->reduce[0]], stmt->from->of.name);
-		value_set_string(made, "value",
+		value_set(made, "value",
 		        dtypes[stmt->cell->of.type].bits < 32
 		                ? arena_printf(e->arena, "(%s)%s", dtypes[stmt->cell->of.type].c, text)
 		                : text);
@@ -444,11 +428,11 @@ struct value loops_ends(struct emit *emit, const struct loops *loops)
 	struct value ends = emit_ends(emit, loops->kernel, loops->count, loops->most);
 	const char *there =
 	        loops->ends_by == 1 ? "many" : arena_printf(emit->arena, "many * %lld", (long long)loops->ends_by);
-	value_set_string(ends, "there",
+	value_set(ends, "there",
 	        loops->ends_per == 1 ? there
 	                             : arena_printf(emit->arena, "(%s + %lld) / %lld", there,
-	                                     (long long)loops->ends_per - 1, (long long)loops->ends_per));
-	value_set_int(ends, "blocks", loops->blocks);
+	                                     (long long)loops->ends_per - 1, (long long)loops->ends_per),
+	        "blocks", loops->blocks);
 	return ends;
 }
 
@@ -487,15 +471,11 @@ static void print_function(
 		.held = held_by_cell,
 		.user = &e };
 	e.index = index_of_threads(loops);
-	struct value globals = value_dict(arena);
-	value_set_string(globals, "index", e.index);
-	value_dict_set(globals, "aligned", aligned_of(arena, loops));
-	value_dict_set(globals, "kernel", function);
-	value_dict_set(globals, "target", emit_target_value(emit));
-	value_set_string(globals, "logger", arena_printf(arena, "%s_log_line", emit->name));
-	value_dict_set(globals, "unused", unused_of(&e));
-	value_dict_set(globals, "body", emit_block(&e, &loops->body));
-	value_dict_set(globals, "ends", loops_ends(emit, loops));
+	struct value globals = value_dict_of(arena, "index", e.index, "aligned", aligned_of(arena, loops), "kernel",
+	        function, "target", emit_target_value(emit), "logger", arena_printf(arena, "%s_log_line", emit->name));
+	value_set(globals, "unused", unused_of(&e));
+	value_set(globals, "body", emit_block(&e, &loops->body));
+	value_set(globals, "ends", loops_ends(emit, loops));
 	if (emit->target->scratch_bytes && e.scratch > emit->target->scratch_bytes) {
 		arena_release(arena);
 		fail(emit->build, EXIT_LIMIT, loops->kernel->root->name,
@@ -524,9 +504,7 @@ void loops_emit_symbolic(
 			params = arena_printf(arena, "%s%sfloat *restrict %s, ", params, cell->written ? "" : "const ",
 			        cell->of.name);
 	}
-	value_set_string(function, "name", name);
-	value_set_string(function, "params", arena_printf(arena, "%sconst long *restrict symbols", params));
-	value_set_string(function, "comment", comment);
-	value_set_bool(function, "inner", true);
+	value_set(function, "name", name, "params", arena_printf(arena, "%sconst long *restrict symbols", params),
+	        "comment", comment, "inner", value_bool(true));
 	print_function(emit, arena, loops, function, out);
 }

@@ -16,9 +16,8 @@ static struct value shape_value(struct printing *p, int rows)
 	int second = rows_of_part(product, rows, 1);
 	if (product->parts != MATRIX_TILES)
 		return value_none();
-	value_set_int(shape, "first", rows_of_part(product, rows, 0));
-	value_set_int(shape, "second", second < 1 ? 1 : second);
-	value_set_int(shape, "terms", matrix_step(p->c));
+	value_set(shape, "first", rows_of_part(product, rows, 0), "second", second < 1 ? 1 : second);
+	value_set(shape, "terms", matrix_step(p->c));
 	return shape;
 }
 
@@ -34,17 +33,13 @@ struct value matrix_value(struct printing *p, const struct tile *of)
 		return value_none();
 	FOR (r, parts)
 		value_list_add(rows, value_int(rows_of_part(product, of->rows, r)));
-	value_dict_set(matrix, "rows", rows);
-	value_set_int(matrix, "columns", columns);
-	value_set_int(matrix, "down", product->parts == MATRIX_TILES ? 2 : parts);
-	value_set_int(matrix, "across", product->parts == MATRIX_TILES ? 2 : columns);
-	value_set_bool(matrix, "groups", product_is_of_groups(product));
-	value_set_int(matrix, "m", product->m);
-	value_set_int(matrix, "n", product->n);
-	value_set_int(matrix, "terms", c->block.warps ? product->together : matrix_step(c));
-	value_dict_set(matrix, "a_row",
+	value_set(matrix, "rows", rows, "columns", columns, "down", product->parts == MATRIX_TILES ? 2 : parts,
+	        "across", product->parts == MATRIX_TILES ? 2 : columns, "groups", product_is_of_groups(product));
+	value_set(
+	        matrix, "m", product->m, "n", product->n, "terms", c->block.warps ? product->together : matrix_step(c));
+	value_set(matrix, "a_row",
 	        p->row_stride.name ? value_string(p->row_stride.name)
 	                           : value_int(c->block.warps ? block_a_step(c) : p->row_stride.direct));
-	value_dict_set(matrix, "shape", of->rows != c->tile.rows ? shape_value(p, of->rows) : value_none());
+	value_set(matrix, "shape", of->rows != c->tile.rows ? shape_value(p, of->rows) : value_none());
 	return matrix;
 }

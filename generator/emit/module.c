@@ -57,11 +57,7 @@ static struct definition as_callers_know(const struct definition *of)
 
 static struct value place_value(struct arena *arena, const char *source, int64_t index, int64_t offset)
 {
-	struct value value = value_dict(arena);
-	value_set_string(value, "source", source);
-	value_set_int(value, "index", index);
-	value_set_int(value, "offset", offset);
-	return value;
+	return value_dict_of(arena, "source", source, "index", index, "offset", offset);
 }
 
 /* ---- nodes: what outlives a run, once for all parts that name it ---- */
@@ -206,13 +202,11 @@ static struct value nodes_value(struct describing *d)
 		FOR (k, COUNT(words))
 			if (node->flags & words[k].bit)
 				flags = arena_printf(d->arena, "%s%s%s", flags, *flags ? " | " : "", words[k].word);
-		value_dict_set(value, "name", literal(d->arena, node->name));
-		value_dict_set(value, "dtype", dtype_word(d->arena, node->of->type));
-		value_set_string(value, "flags", *flags ? flags : "0");
+		value_set(value, "name", literal(d->arena, node->name), "dtype", dtype_word(d->arena, node->of->type),
+		        "flags", *flags ? flags : "0");
 		const struct definition as = as_callers_know(node->of);
-		value_dict_set(value, "dims", numbers(d->arena, as.extents, as.rank));
-		value_set_int(value, "bytes", node->bytes);
-		value_set_int(value, "offset", node->offset);
+		value_set(value, "dims", numbers(d->arena, as.extents, as.rank), "bytes", node->bytes, "offset",
+		        node->offset);
 		value_list_add(list, value);
 	}
 	return list;
@@ -267,25 +261,22 @@ static void add_tensor(struct describing *d, const struct definition *of)
 	const struct module_node *node = p->mode == MODE_HOSTED ? node_of(d, of) : NULL;
 	struct value value = value_dict(d->arena);
 	bool memory = p->mode == MODE_DEVICE || p->mode == MODE_HOSTED || p->mode == MODE_CONSTANT;
-	value_dict_set(value, "name", literal(d->arena, of->name));
-	value_set_int(value, "routine", d->w->part);
-	value_set_int(value, "mode", node ? node_mode(node) : modes[p->mode]);
+	value_set(value, "name", literal(d->arena, of->name), "routine", d->w->part, "mode",
+	        node ? node_mode(node) : modes[p->mode]);
 	/* Scratch is the default of what is not virtual; the size says whether it may lie on a stack. */
-	value_set_int(value, "provenance",
+	value_set(value, "provenance",
 	        node && node->flags & INGOT_NODE_STATE ? INGOT_BY_READ_FIRST
 	                : p->mode == MODE_LOCAL        ? p->provenance * 1000 + INGOT_BY_DEFAULT_LOCAL
 	                : p->mode == MODE_DEVICE       ? p->provenance * 1000
 	                        + (p->bytes > INGOT_LOCAL_BYTES ? INGOT_BY_LOCAL_SIZE : INGOT_BY_DEFAULT_LOCAL)
-	                                         : p->provenance);
-	value_dict_set(value, "dtype", dtype_word(d->arena, of->type));
+	                                         : p->provenance,
+	        "dtype", dtype_word(d->arena, of->type));
 	struct scheduled as = { .of = as_callers_know(of) };
 	layout_row_major(&as.of);
-	value_dict_set(value, "extents", numbers(d->arena, as.of.extents, as.of.rank));
-	value_dict_set(value, "strides",
-	        memory ? numbers(d->arena, of->port.shown ? as.stride : p->stride, as.of.rank) : value_none());
-	value_dict_set(value, "at", memory ? argument_of(d, of) : place_value(d->arena, "INGOT_FROM_KERNEL", 0, 0));
-	value_set_int(value, "bytes", p->mode == MODE_VIRTUAL ? 0 : p->bytes);
-	value_set_int(value, "kernel", p->kernel ? p->kernel->number : -1);
+	value_set(value, "extents", numbers(d->arena, as.of.extents, as.of.rank), "strides",
+	        memory ? numbers(d->arena, of->port.shown ? as.stride : p->stride, as.of.rank) : value_none(), "at",
+	        memory ? argument_of(d, of) : place_value(d->arena, "INGOT_FROM_KERNEL", 0, 0), "bytes",
+	        p->mode == MODE_VIRTUAL ? 0 : p->bytes, "kernel", p->kernel ? p->kernel->number : -1);
 	value_list_add(d->tensors, value);
 }
 
@@ -332,10 +323,8 @@ static struct value states_of(struct describing *d, struct value outputs)
 		const struct module_node *node = node_find(d, pair->output);
 		if (node->writer != d->w->part)
 			continue;
-		struct value state = value_dict(d->arena);
-		value_set_int(state, "to", node_number(d, pair->input));
-		value_set_int(state, "from", node_number(d, pair->output));
-		value_set_int(state, "bytes", node->bytes);
+		struct value state = value_dict_of(d->arena, "to", node_number(d, pair->input), "from",
+		        node_number(d, pair->output), "bytes", node->bytes);
 		value_list_add(list, state);
 		value_list_add(outputs, value_dict_get(state, "to"));
 	}
@@ -349,16 +338,10 @@ struct step {
 /* Its arguments are listed next. */
 static void add_step(struct describing *d, struct value steps, struct value arguments, struct step one)
 {
-	struct value step = value_dict(d->arena);
-	value_set_string(step, "kind", one.kind);
-	value_set_int(step, "kernel", one.kernel);
-	value_set_int(step, "first", (int64_t)value_count(arguments));
-	value_set_int(step, "count", one.count);
-	value_set_int(step, "groups", one.groups);
-	value_set_int(step, "threads", one.threads);
-	value_set_int(step, "warps", one.warps);
-	value_set_int(step, "bytes", one.bytes);
-	value_list_add(steps, step);
+	value_list_add(steps,
+	        value_dict_of(d->arena, "kind", one.kind, "kernel", one.kernel, "first", value_count(arguments),
+	                "count", one.count, "groups", one.groups, "threads", one.threads, "warps", one.warps, "bytes",
+	                one.bytes));
 }
 
 static void add_kernel(struct describing *d, const struct kernel *kernel, struct value steps, struct value arguments)
@@ -369,38 +352,30 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 	        (struct step){
 	                "KERNEL", d->kernel_count++, (int64_t)kernel->params.count + d->w->scratch, parts, 1, 1, 0 });
 	FOR_EACH_AT (const struct param *param, kernel->params) {
-		struct value one = value_dict(d->arena);
-		value_dict_set(one, "c",
-		        value_printf(d->arena, "%s%s *", param->written ? "" : "const ", dtypes[param->of->type].c));
-		value_set_string(one, "name", param->name);
-		value_dict_set(one, "dtype", dtype_word(d->arena, param->of->type));
-		value_list_add(params, one);
+		value_list_add(params,
+		        value_dict_of(d->arena, "c",
+		                value_printf(
+		                        d->arena, "%s%s *", param->written ? "" : "const ", dtypes[param->of->type].c),
+		                "name", param->name, "dtype", dtype_word(d->arena, param->of->type)));
 		value_list_add(arguments, argument_of(d, param->of));
 	}
-	value_set_string(value, "symbol", emit_symbol(d->w->emit, kernel));
-	value_set_bool(value, "own", !kernel->same);
+	value_set(value, "symbol", emit_symbol(d->w->emit, kernel), "own", value_bool(!kernel->same));
 	/* Its own name, also where it runs another kernel's code. */
-	value_dict_set(value, "name", literal(d->arena, arena_printf(d->arena, "%s_%s", d->w->of->name, kernel->name)));
-	value_dict_set(value, "params", params);
-	value_set_int(value, "part", d->w->part);
-	value_set_int(value, "extra", d->w->scratch);
-	value_set_int(value, "shared", 0);
+	value_set(value, "name", literal(d->arena, arena_printf(d->arena, "%s_%s", d->w->of->name, kernel->name)),
+	        "params", params, "part", d->w->part, "extra", value_int(d->w->scratch), "shared", 0);
 	if (d->w->scratch)
 		value_list_add(arguments,
 		        place_value(d->arena, "INGOT_FROM_WORKSPACE", 0,
 		                (d->w->lowered->workspace_pools.at[0].bytes + 63) & ~(int64_t)63));
-	value_set_bool(value, "scalar", false);
-	value_set_int(value, "blocks", kernel->blocks);
-	value_set_int(value, "parts", parts);
-	value_dict_set(value, "check", value_none());
+	value_set(value, "scalar", value_bool(false), "blocks", kernel->blocks, "parts", parts, "check", value_none());
 	int check = kernel_check(d->w->lowered, kernel);
 	if (check >= 0) {
 		struct value one = value_dict(d->arena);
 		FOR_ALL (p, kernel->params)
 			if (kernel->params.at[p].of == kernel->root)
-				value_set_string(one, "name", kernel->params.at[p].name);
-		value_set_int(one, "code", package_first_check(d->w->package, d->w->part) + check);
-		value_dict_set(value, "check", one);
+				value_set(one, "name", kernel->params.at[p].name);
+		value_set(one, "code", package_first_check(d->w->package, d->w->part) + check);
+		value_set(value, "check", one);
 	}
 	value_list_add(d->kernels, value);
 }
@@ -424,8 +399,8 @@ static void add_launches(struct describing *d, struct value routine, struct valu
 			        (struct step){ "KERNEL", d->kernel_count++, row->count, row->blocks,
 			                d->w->emit->target->lanes, row->warps, 0 });
 		FOR (i, row->count) {
-			struct value one = value_dict(d->arena);
-			value_dict_set(one, "dtype", dtype_word(d->arena, row->arguments[i].type));
+			struct value one =
+			        value_dict_of(d->arena, "dtype", dtype_word(d->arena, row->arguments[i].type));
 			value_list_add(params, one);
 			value_list_add(arguments, argument_at(d, row->arguments[i].place));
 			value_list_add(moved, value_int(launch_move(&launches, &row->arguments[i])));
@@ -437,12 +412,9 @@ static void add_launches(struct describing *d, struct value routine, struct valu
 		 */
 		const char *name =
 		        arena_printf(d->arena, "%s_%s", d->w->of->name, row->kernel ? row->kernel->name : "copy");
-		value_dict_set(value, "name",
-		        literal(d->arena, row->kernel && !depth ? name : arena_printf(d->arena, "%s_%zu", name, k)));
-		value_set_string(value, "symbol", row->symbol);
-		value_dict_set(value, "params", params);
-		value_set_int(value, "extra", 0);
-		value_set_int(value, "shared", row->shared);
+		value_set(value, "name",
+		        literal(d->arena, row->kernel && !depth ? name : arena_printf(d->arena, "%s_%zu", name, k)),
+		        "symbol", row->symbol, "params", params, "extra", 0, "shared", row->shared);
 		value_list_add(d->kernels, value);
 	}
 	FOR_ALL (i, program->checks) {
@@ -451,16 +423,16 @@ static void add_launches(struct describing *d, struct value routine, struct valu
 		                "CHECK", package_first_check(d->w->package, d->w->part) + (int64_t)i, 1, 0, 0, 0, 0 });
 		value_list_add(arguments, argument_of(d, program->checks.at[i]));
 	}
-	value_dict_set(routine, "moved", launches.depth ? moved : value_list(d->arena));
-	value_dict_set(routine, "moves", launch_moves(d->w, &launches));
+	value_set(routine, "moved", launches.depth ? moved : value_list(d->arena), "moves",
+	        launch_moves(d->w, &launches));
 }
 
 static void add_routine(struct describing *d)
 {
 	struct writing *w = d->w;
 	const struct program *program = w->lowered->program;
-	struct value routine = value_dict(d->arena), arguments = value_list(d->arena), steps = value_list(d->arena);
-	value_dict_set(routine, "moved", value_list(d->arena));
+	struct value routine = value_dict_of(d->arena, "moved", value_list(d->arena)), arguments = value_list(d->arena),
+	             steps = value_list(d->arena);
 	if (w->emit->target->lanes_are_threads)
 		add_launches(d, routine, steps, arguments);
 	else if (!w->package->steps) {
@@ -478,23 +450,18 @@ static void add_routine(struct describing *d)
 	             states = states_of(d, outputs);
 	FOR (i, value_count(states)) {
 		struct value state = value_at(states, i);
-		value_set_int(state, "first", (int64_t)value_count(arguments));
+		value_set(state, "first", value_count(arguments));
 		value_list_add(
 		        arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "to").integer, 0));
 		value_list_add(
 		        arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "from").integer, 0));
 	}
-	value_dict_set(routine, "states", states);
-	value_set_int(routine, "merge", merge_input(d));
-	value_dict_set(routine, "name", literal(d->arena, w->of->routine));
-	value_set_string(routine, "prefix", w->of->name);
-	value_dict_set(routine, "checks", package_checks(w));
-	value_dict_set(routine, "inputs", node_list(d, w->of->input_names, program->inputs.count));
-	value_dict_set(routine, "outputs", outputs);
-	value_dict_set(routine, "ins", value_dict_get(w->globals, "inputs"));
-	value_dict_set(routine, "outs", value_dict_get(w->globals, "outputs"));
-	value_dict_set(routine, "arguments", arguments);
-	value_dict_set(routine, "steps", steps);
+	value_set(routine, "states", states, "merge", merge_input(d), "name", literal(d->arena, w->of->routine),
+	        "prefix", w->of->name);
+	value_set(routine, "checks", package_checks(w));
+	value_set(routine, "inputs", node_list(d, w->of->input_names, program->inputs.count), "outputs", outputs);
+	value_set(routine, "ins", value_dict_get(w->globals, "inputs"));
+	value_set(routine, "outs", value_dict_get(w->globals, "outputs"), "arguments", arguments, "steps", steps);
 	struct value moved = value_dict_get(routine, "moved"); /* what stands behind does not */
 	while (value_count(moved) && value_count(moved) < value_count(arguments))
 		value_list_add(moved, value_int(0));
@@ -506,9 +473,8 @@ static void add_routine(struct describing *d)
 		        "its workspace has %" PRId64 " bytes, and one call needs it in one pool: "
 		        "--schedule steps, or --large-models",
 		        w->lowered->workspace_bytes);
-	value_dict_set(routine, "more_workspaces", more);
-	value_set_int(routine, "workspace_bytes", w->lowered->workspace_pools.at[0].bytes);
-	value_set_int(routine, "workspace_align", w->lowered->workspace_align);
+	value_set(routine, "more_workspaces", more, "workspace_bytes", w->lowered->workspace_pools.at[0].bytes,
+	        "workspace_align", w->lowered->workspace_align);
 	value_list_add(d->routines, routine);
 }
 
@@ -528,14 +494,9 @@ void package_describe(struct writing *w)
 				add_tensor(&d, w->lowered->program->all.at[i]);
 		add_routine(&d);
 	}
-	value_set_bool(w->globals, "jit", false);
-	value_dict_set(w->globals, "library_literal", literal(arena, w->package->name));
-	value_dict_set(w->globals, "nodes", nodes_value(&d));
-	value_dict_set(w->globals, "tensors", d.tensors);
-	value_dict_set(w->globals, "kernels", d.kernels);
-	value_dict_set(w->globals, "routines", d.routines);
-	value_set_bool(w->globals, "steps", w->package->steps);
-	value_set_string(w->globals, "hash", arena_printf(arena, "0x%016" PRIx64, w->blob_hash));
+	value_set(w->globals, "jit", value_bool(false), "library_literal", literal(arena, w->package->name), "nodes",
+	        nodes_value(&d), "tensors", d.tensors, "kernels", d.kernels, "routines", d.routines, "steps",
+	        w->package->steps, "hash", arena_printf(arena, "0x%016" PRIx64, w->blob_hash));
 }
 
 void package_module(struct writing *w)

@@ -85,17 +85,16 @@ static struct value key_value(struct ordering *o)
 	     asks = definition_chooses(d) && d->choice[CHOICE_THERE]->kind != EXPR_NUMBER;
 	const struct expr *roots[2] = { over_row(o, d->body), asks ? over_row(o, d->choice[CHOICE_THERE]) : NULL };
 	const char *texts[2] = { NULL, "" };
-	value_set_string(key, "type", dtypes[type].c);
-	value_set_int(key, "bits", dtypes[type].bits);
-	value_dict_set(key, "lets", printed(o, -1, 1 + asks, roots, texts));
-	value_set_string(key, "value", key_text(arena, of, type, down, false, texts[0]));
-	value_set_string(key, "there", texts[1]);
+	value_set(
+	        key, "type", dtypes[type].c, "bits", dtypes[type].bits, "lets", printed(o, -1, 1 + asks, roots, texts));
+	value_set(key, "value", key_text(arena, of, type, down, false, texts[0]));
+	value_set(key, "there", texts[1]);
 	bool lanes = o->order->key_lanes && o->emit->target->lanes > 1; /* libtcc has none */
-	value_set_bool(key, "lanes", lanes);
+	value_set(key, "lanes", lanes);
 	if (lanes) {
-		value_dict_set(key, "vector_lets", printed(o, ORDER_KEY, 1 + asks, roots, texts));
-		value_set_string(key, "vector", key_text(arena, of, type, down, true, texts[0]));
-		value_set_string(key, "vector_there", texts[1]);
+		value_set(key, "vector_lets", printed(o, ORDER_KEY, 1 + asks, roots, texts));
+		value_set(key, "vector", key_text(arena, of, type, down, true, texts[0]));
+		value_set(key, "vector_there", texts[1]);
 	}
 	return key;
 }
@@ -112,30 +111,23 @@ static struct value choice_value(struct ordering *o)
 	bool lanes = order->bars_lanes && o->emit->target->lanes > 1;
 	FOR (i, order->part_count)
 		roots[i] = over_row(o, order->parts[i].value);
-	value_dict_set(choice, "part_lets", printed(o, -1, order->part_count, roots, texts));
+	value_set(choice, "part_lets", printed(o, -1, order->part_count, roots, texts));
 	FOR (i, order->part_count) {
 		const struct order_part *one = &order->parts[i];
 		const struct index *at[] = { order->parts_local ? index_constant(arena, 0)
 			                                        : index_var(arena, ORDER_BLOCK, o->kernel->blocks),
 			index_var(arena, ORDER_BEFORE, order->kept) };
 		struct printer printer = printer_of(o, -1);
-		struct value part = value_dict(arena);
-		value_set_string(part, "type", dtypes[one->now->type].c);
-		value_set_string(part, "name", one->now->name);
-		value_set_string(part, "value", texts[i]);
-		value_set_string(part, "row", one->before && order->parts_local ? one->before->name : "");
-		value_set_string(part, "to",
-		        one->before ? printer_element(&printer, one->before, schedule_address(arena, one->before, at))
-		                    : "");
-		value_list_add(parts, part);
+		value_list_add(parts,
+		        value_dict_of(arena, "type", dtypes[one->now->type].c, "name", one->now->name, "value",
+		                texts[i], "row", one->before && order->parts_local ? one->before->name : "", "to",
+		                one->before ? printer_element(
+		                        &printer, one->before, schedule_address(arena, one->before, at))
+		                            : ""));
 	}
-	value_dict_set(choice, "parts", parts);
-	value_dict_set(choice, "most_lets", printed(o, -1, 1, &most, &text));
-	value_set_string(choice, "most", text);
-	value_dict_set(choice, "lets", printed(o, lanes ? ORDER_BEFORE : -1, 1, &bars, &text));
-	value_set_string(choice, "bars", text);
-	value_set_bool(choice, "lanes", lanes);
-	value_set_int(choice, "row", order_row(o->emit->target, order));
+	value_set(choice, "parts", parts, "most_lets", printed(o, -1, 1, &most, &text));
+	value_set(choice, "most", text, "lets", printed(o, lanes ? ORDER_BEFORE : -1, 1, &bars, &text));
+	value_set(choice, "bars", text, "lanes", lanes, "row", order_row(o->emit->target, order));
 	return choice;
 }
 
@@ -162,11 +154,11 @@ const char *order_ends(struct emit *emit, const struct kernel *kernel, bool in_b
 	                         : arena_printf(arena, "(many * %lld)", (long long)(order->rows / d->extents[v]));
 	if (v >= 0 && !in_blocks) {
 		int64_t per = order->beside ? emit->target->lanes : 1;
-		value_set_string(ends, "there",
-		        arena_printf(arena, "(%s + %lld) / %lld", rows, (long long)per - 1, (long long)per));
-		value_set_int(ends, "blocks", kernel->blocks);
+		value_set(ends, "there",
+		        arena_printf(arena, "(%s + %lld) / %lld", rows, (long long)per - 1, (long long)per), "blocks",
+		        kernel->blocks);
 	}
-	value_dict_set(values, "ends", ends);
+	value_set(values, "ends", ends);
 	return rows;
 }
 
@@ -193,19 +185,14 @@ void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 	const struct index *to = order_address(arena, order, d, o.with);
 	o.with[d->rank + 1] = index_var(arena, ORDER_BEFORE, order->n); /* where the position itself is asked: GPUs */
 	FOR (i, COUNT(sizes))
-		value_set_int(values, sizes[i].name, sizes[i].value);
-	value_set_string(values, "rows", order_ends(emit, kernel, order->in_blocks, values));
-	value_set_string(values, "to", printer_element(&printer, d, to));
-	value_dict_set(values, "key", key_value(&o));
-	value_dict_set(values, "choice", definition_chooses(d) ? choice_value(&o) : value_none());
-	value_set_bool(values, "few", order->few);
-	value_set_bool(values, "beside", order->beside);
-	value_set_bool(values, "local", order->local);
-	value_set_bool(values, "in_blocks", order->in_blocks);
-	value_set_string(values, "keys", order->keys ? emit_buffer((void *)(uintptr_t)kernel, order->keys) : "");
-	value_set_string(
-	        values, "positions", order->positions ? emit_buffer((void *)(uintptr_t)kernel, order->positions) : "");
-	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));
-	value_dict_set(values, "target", emit_target_value(emit));
+		value_set(values, sizes[i].name, sizes[i].value);
+	value_set(values, "rows", order_ends(emit, kernel, order->in_blocks, values));
+	value_set(values, "to", printer_element(&printer, d, to));
+	value_set(values, "key", key_value(&o));
+	value_set(values, "choice", definition_chooses(d) ? choice_value(&o) : value_none(), "few", order->few,
+	        "beside", order->beside, "local", order->local, "in_blocks", order->in_blocks, "keys",
+	        order->keys ? emit_buffer((void *)(uintptr_t)kernel, order->keys) : "", "positions",
+	        order->positions ? emit_buffer((void *)(uintptr_t)kernel, order->positions) : "", "kernel",
+	        emit_kernel_value(emit, kernel), "target", emit_target_value(emit));
 	template_render(emit->templates, kernel->template_name, values, out);
 }

@@ -9,9 +9,9 @@ static struct value tensor_value(
 	static const char *const members[] = { "present", "type", "rank", "dims", "size", "value" };
 	struct value value = value_dict(emit->arena);
 	FOR (i, COUNT(members))
-		value_dict_set(value, members[i], value_dict_get(described, members[i]));
-	value_dict_set(value, "name", of ? value_string(emit_buffer((void *)(uintptr_t)kernel, of)) : value_none());
-	value_dict_set(value, "c", of ? value_string(dtypes[of->type].c) : value_none());
+		value_set(value, members[i], value_dict_get(described, members[i]));
+	value_set(value, "name", of ? value_string(emit_buffer((void *)(uintptr_t)kernel, of)) : value_none(), "c",
+	        of ? value_string(dtypes[of->type].c) : value_none());
 	return value;
 }
 
@@ -32,11 +32,8 @@ void own_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 		        tensor_value(emit, kernel, value_at(value_dict_get(*own->globals, "outputs"), (size_t)k),
 		                own->node->out[k] ? tensors->results[n++] : NULL));
 	FOR (i, COUNT(told))
-		value_dict_set(globals, told[i], value_dict_get(*own->globals, told[i]));
-	value_dict_set(globals, "inputs", inputs);
-	value_dict_set(globals, "outputs", outputs);
-	value_set_int(globals, "blocks", kernel->blocks);
-	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
-	value_dict_set(globals, "target", emit_target_value(emit));
+		value_set(globals, told[i], value_dict_get(*own->globals, told[i]));
+	value_set(globals, "inputs", inputs, "outputs", outputs, "blocks", kernel->blocks, "kernel",
+	        emit_kernel_value(emit, kernel), "target", emit_target_value(emit));
 	template_render(emit->templates, kernel->template_name, globals, out);
 }

@@ -123,20 +123,15 @@ static struct value tensor_value(
 	struct value extents = value_list(arena);
 	FOR (v, shown.rank)
 		value_list_add(extents, value_int(shown.extents[v]));
-	value_dict_set(value, "extents", extents);
-	value_set_string(value, "name", package_quiet(arena, name));
-	value_set_string(value, "field", field);
-	value_set_string(value, "c", dtypes[d->type].c);
-	value_set_int(value, "elements", definition_elements(d));
-	value_set_int(value, "most", d->port.most);
+	value_set(value, "extents", extents, "name", package_quiet(arena, name), "field", field, "c", dtypes[d->type].c,
+	        "elements", definition_elements(d), "most", d->port.most);
 	int64_t offset = w->lowered->io_in_workspace ? scheduled(d)->offset : -1;
 	const struct workspace_pool *pool = workspace_pool_at(w->lowered, offset < 0 ? 0 : offset);
-	value_set_int(value, "offset", offset < 0 ? -1 : package_in_pool(w->lowered, pool, offset));
-	value_set_string(value, "pool", pool->name);
+	value_set(value, "offset", offset < 0 ? -1 : package_in_pool(w->lowered, pool, offset), "pool", pool->name);
 	if (sizes)
 		text_printf(&dims, is_next(w, d) ? ", as many of them as %s says," : " at most, dense in what %s says,",
 		        sizes);
-	value_dict_set(value, "dims", value_copy(arena, dims.at, dims.count));
+	value_set(value, "dims", value_copy(arena, dims.at, dims.count));
 	text_release(&dims);
 	return value;
 }
@@ -324,15 +319,12 @@ struct value package_checks(const struct writing *w)
 	struct value list = value_list(arena);
 	FOR_ALL (i, w->lowered->program->checks) {
 		const struct definition *d = w->lowered->program->checks.at[i];
-		struct value value = value_dict(arena);
-		value_set_int(value, "code", package_first_check(w->package, w->part) + (int64_t)i);
-		value_set_string(value, "text", package_quiet(arena, package_check_text(arena, d)));
-		value_set_string(value, "literal", emit_literal(arena, package_check_text(arena, d)));
-		value_set_string(value, "name", d->name);
+		struct value value = value_dict_of(arena, "code", package_first_check(w->package, w->part) + (int64_t)i,
+		        "text", package_quiet(arena, package_check_text(arena, d)), "literal",
+		        emit_literal(arena, package_check_text(arena, d)), "name", d->name);
 		const struct workspace_pool *pool = workspace_pool_at(w->lowered, scheduled(d)->offset);
-		value_set_string(value, "pool", pool->name);
-		value_set_int(value, "at", package_in_pool(w->lowered, pool, scheduled(d)->offset));
-		value_set_int(value, "kernel", scheduled(d)->kernel->number);
+		value_set(value, "pool", pool->name, "at", package_in_pool(w->lowered, pool, scheduled(d)->offset),
+		        "kernel", scheduled(d)->kernel->number);
 		value_list_add(list, value);
 	}
 	return list;
@@ -402,8 +394,7 @@ static struct value slots_value(const struct writing *w)
 		const struct slot *slot = w->slots.at + i;
 		struct value value = tensor_value(w, w->lowered->program->inputs.at[slot->input],
 		        w->input_labels[slot->input], w->output_fields[slot->output]);
-		value_set_int(value, "at", slot->at);
-		value_set_int(value, "next", slot->next);
+		value_set(value, "at", slot->at, "next", slot->next);
 		value_list_add(list, value);
 	}
 	return list;
@@ -446,15 +437,12 @@ static struct value tensors_value(const struct writing *w, bool inputs)
 		struct value value = inputs
 		        ? tensor_value(w, program->inputs.at[i], w->input_labels[i], w->input_fields[i])
 		        : tensor_value(w, program->outputs.at[i], w->output_labels[i], w->output_fields[i]);
-		value_set_bool(value, "state", state);
-		value_set_string(value, "macro", macro_of(w, inputs, i));
-		value_set_int(value, "number", (int64_t)i);
+		value_set(value, "state", state, "macro", macro_of(w, inputs, i), "number", i);
 		/* between steps its memory is the caller's */
-		value_set_bool(value, "spare", !inputs && !w->package->stepwise && package_is_sizes(w, i));
+		value_set(value, "spare", value_bool(!inputs && !w->package->stepwise && package_is_sizes(w, i)));
 		const struct tensor *border = package_border(w, i, inputs);
-		value_set_bool(value, "strings", border && border->is_utf8);
-		value_dict_set(
-		        value, "columns", border && border->keys ? keys_value(arena, border->keys) : value_list(arena));
+		value_set(value, "strings", value_bool(border && border->is_utf8), "columns",
+		        border && border->keys ? keys_value(arena, border->keys) : value_list(arena));
 		if (!(state && inputs))
 			value_list_add(list, value);
 	}
@@ -519,10 +507,7 @@ static void target_values(struct writing *w)
 			machine = arena_printf(arena, "%s%s%.*s", machine, *machine ? " " : "", (int)length, word);
 		word += length;
 	}
-	value_set_string(w->globals, "target", target->name);
-	value_dict_set(w->globals, "macros", macros);
-	value_dict_set(w->globals, "features", features);
-	value_set_string(w->globals, "machine", machine);
+	value_set(w->globals, "target", target->name, "macros", macros, "features", features, "machine", machine);
 }
 
 void package_source(struct writing *w, const char *file)
@@ -574,10 +559,8 @@ struct value package_pools(const struct writing *w, bool all)
 		for (int p = 0; named && all && p < w->package->part_count; p++)
 			if (w->package->parts[p].lowered->workspace_pools.at[i].bytes > bytes)
 				bytes = w->package->parts[p].lowered->workspace_pools.at[i].bytes;
-		value_set_string(value, "name", name);
-		value_set_string(value, "macro", package_upper(arena, name));
-		value_set_int(value, "bytes", bytes);
-		value_set_string(value, "section", named ? pool_section(w, i) : "");
+		value_set(value, "name", name, "macro", package_upper(arena, name), "bytes", bytes, "section",
+		        named ? pool_section(w, i) : "");
 		value_list_add(list, value);
 	}
 	return list;
@@ -617,51 +600,31 @@ void package_part(struct writing *w, int number)
 	        arena, w->output_labels, lowered->program->outputs.count, package_upper(arena, package->name));
 	add_slots(w);
 	struct value globals = w->globals = value_dict(arena);
-	value_dict_set(globals, "layout", value_list(arena));
-	value_dict_set(globals, "states", slots_value(w));
-	value_set_int(globals, "state_bytes", w->state_bytes);
-	value_set_string(globals, "library", package->name);
-	value_set_string(globals, "name", name);
-	value_set_string(globals, "unit", part->name);
-	value_set_bool(globals, "cpus", package->cpus);
-	value_set_string(globals, "NAME", package_upper(arena, name));
-	value_set_string(globals, "OK", emit_ok(arena, package_upper(arena, name)));
-	value_set_string(globals, "LIBRARY", package_upper(arena, package->name));
-	value_set_string(globals, "LIBRARY_OK", emit_ok(arena, package_upper(arena, package->name)));
-	value_set_string(globals, "cmake_target", emit_cmake_target(arena, package->name));
-	value_set_string(globals, "model", package_quiet(arena, part->model));
-	value_set_string(globals, "version", INGOT_VERSION);
-	value_set_string(globals, "options", package_quiet(arena, package->options));
-	value_set_string(globals, "numbers", part->numbers);
-	value_set_bool(globals, "log", w->emit->target->options.log);
-	value_set_bool(globals, "far", indexes_far(lowered));
-	value_set_bool(globals, "managed", package->managed);
-	value_dict_set(globals, "inputs", tensors_value(w, true));
-	value_dict_set(globals, "outputs", tensors_value(w, false));
-	value_dict_set(globals, "images", w->images.list ? w->images : value_list(arena));
-	value_dict_set(globals, "linked_parts", w->linked);
-	value_dict_set(globals, "checks", package_checks(w));
-	value_set_int(globals, "threads", package->threads);
-	value_set_bool(globals, "bare", w->emit->target->freestanding);
-	value_set_bool(globals, "parallel", !w->emit->target->freestanding || package->threads > 1);
-	value_set_bool(globals, "stepwise", package->stepwise);
-	value_set_int(globals, "workspace_bytes", package_workspace(w, false));
-	value_dict_set(globals, "pools", package_pools(w, false));
-	value_set_int(globals, "workspace_align", lowered->workspace_align);
-	value_set_int(globals, "weights_bytes", w->weights_bytes);
-	value_dict_set(globals, "LIBRARY_BAD_WEIGHTS",
-	        value_printf(
-	                arena, "%s_BAD_WEIGHTS", package_upper(arena, package->cpus ? package->name : part->name)));
-	value_set_bool(globals, "linked", w->weights_bytes && !w->beside);
-	value_set_bool(globals, "beside", w->beside);
-	value_dict_set(
-	        globals, "stack_bytes", w->stack_bytes[number] ? value_int(w->stack_bytes[number]) : value_none());
-	value_set_string(globals, "stack_by", package->cc ? package_quiet(arena, package->cc) : "");
+	value_set(globals, "layout", value_list(arena), "states", slots_value(w), "state_bytes", w->state_bytes,
+	        "library", package->name, "name", name, "unit", part->name, "cpus", package->cpus, "NAME",
+	        package_upper(arena, name), "OK", emit_ok(arena, package_upper(arena, name)), "LIBRARY",
+	        package_upper(arena, package->name), "LIBRARY_OK", emit_ok(arena, package_upper(arena, package->name)),
+	        "cmake_target", emit_cmake_target(arena, package->name), "model", package_quiet(arena, part->model),
+	        "version", INGOT_VERSION, "options", package_quiet(arena, package->options), "numbers", part->numbers,
+	        "log", w->emit->target->options.log, "far", indexes_far(lowered), "managed", package->managed);
+	value_set(globals, "inputs", tensors_value(w, true));
+	value_set(globals, "outputs", tensors_value(w, false), "images", w->images.list ? w->images : value_list(arena),
+	        "linked_parts", w->linked);
+	value_set(globals, "checks", package_checks(w), "threads", package->threads, "bare",
+	        w->emit->target->freestanding, "parallel",
+	        value_bool(!w->emit->target->freestanding || package->threads > 1), "stepwise", package->stepwise,
+	        "workspace_bytes", package_workspace(w, false));
+	value_set(globals, "pools", package_pools(w, false), "workspace_align", lowered->workspace_align,
+	        "weights_bytes", w->weights_bytes, "LIBRARY_BAD_WEIGHTS",
+	        value_printf(arena, "%s_BAD_WEIGHTS", package_upper(arena, package->cpus ? package->name : part->name)),
+	        "linked", value_bool(w->weights_bytes && !w->beside), "beside", w->beside, "stack_bytes",
+	        w->stack_bytes[number] ? value_int(w->stack_bytes[number]) : value_none(), "stack_by",
+	        package->cc ? package_quiet(arena, package->cc) : "");
 	value_list_add(flags, value_string(w->emit->target->cc_flags));
 	if (package->cflags)
 		value_list_add(flags, value_string(package->cflags));
 	target_values(w);
-	value_dict_set(globals, "flags", flags);
+	value_set(globals, "flags", flags);
 }
 
 void package_begin(struct writing *w)

@@ -84,16 +84,11 @@ static struct value spots_value(struct writing *w)
 		emit_only_where(arena, kernel_branch(kernel), add_condition, w);
 	}
 	FOR_EACH_AT (const struct spot *spot, w->spots) {
-		struct value value = value_dict(arena);
-		value_set_string(value, "macro", spot->macro);
-		value_set_string(value, "word", spot->place.word);
-		value_set_int(value, "at", spot->place.at);
-		value_set_int(value, "bytes", scheduled(spot->of)->bytes);
-		value_set_bool(value, "last", is_last(w, spot));
-		value_set_string(value, "text",
-		        package_quiet(
-		                arena, arena_printf(arena, "%s %s", spot->of->name, package_shape(arena, spot->of))));
-		value_list_add(list, value);
+		value_list_add(list,
+		        value_dict_of(arena, "macro", spot->macro, "word", spot->place.word, "at", spot->place.at,
+		                "bytes", scheduled(spot->of)->bytes, "last", is_last(w, spot), "text",
+		                package_quiet(arena,
+		                        arena_printf(arena, "%s %s", spot->of->name, package_shape(arena, spot->of)))));
 	}
 	return list;
 }
@@ -175,25 +170,18 @@ static struct value kernels_value(struct writing *w)
 	FOR_ALL (k, w->lowered->kernels) {
 		const struct kernel *kernel = w->lowered->kernels.at[k];
 		const char *only = only_where(w, kernel);
-		struct value value = value_dict(w->emit->arena);
-		value_set_int(value, "number", kernel->number);
-		value_set_string(value, "symbol", emit_symbol(w->emit, kernel));
-		value_set_string(value, "told", told(w, kernel));
-		value_set_bool(value, "own", !kernel->same);
-		value_set_string(value, "types", joined(w, kernel, TYPES));
-		value_set_string(value, "arguments", joined(w, kernel, NAMED));
-		value_set_int(value, "blocks", kernel->blocks);
-		value_set_int(value, "parts", kernel->parts);
-		value_set_int(value, "pieces", kernel_pieces(kernel));
-		value_set_int(value, "fork_most", kernel_fork_most(kernel));
+		struct value value = value_dict_of(w->emit->arena, "number", kernel->number, "symbol",
+		        emit_symbol(w->emit, kernel), "told", told(w, kernel), "own", value_bool(!kernel->same));
+		value_set(value, "types", joined(w, kernel, TYPES));
+		value_set(value, "arguments", joined(w, kernel, NAMED), "blocks", kernel->blocks, "parts",
+		        kernel->parts, "pieces", kernel_pieces(kernel), "fork_most", kernel_fork_most(kernel));
 		const char *next =
 		        k + 1 < w->lowered->kernels.count ? only_where(w, w->lowered->kernels.at[k + 1]) : "";
-		value_set_string(value, "only", only);
-		value_set_bool(value, "opens", *only && strcmp(only, before));
-		value_set_bool(value, "closes", *only && strcmp(only, next));
+		value_set(value, "only", only, "opens", value_bool(*only && strcmp(only, before)), "closes",
+		        value_bool(*only && strcmp(only, next)));
 		before = only;
 		int check = kernel_check(w->lowered, kernel);
-		value_dict_set(value, "check", check < 0 ? value_none() : value_at(checks, (size_t)check));
+		value_set(value, "check", check < 0 ? value_none() : value_at(checks, (size_t)check));
 		value_list_add(list, value);
 	}
 	return list;
@@ -244,7 +232,7 @@ static void end_layout(struct writing *w)
 		w->layout_bytes[8 + i] = (unsigned char)(w->layout_hash >> 8 * i);
 	FOR (i, LAYOUT_BYTES)
 		value_list_add(bytes, value_int(w->layout_bytes[i]));
-	value_dict_set(w->globals, "layout", bytes);
+	value_set(w->globals, "layout", bytes);
 }
 
 static void add_arguments(struct writing *w)
@@ -274,9 +262,8 @@ static void add_source(struct writing *w, struct kernel *const *kernel, size_t c
 	note_libm(w, &prelude);
 	if (w->layout)
 		hash_add(w->layout, kernels.at, kernels.count);
-	value_set_string(w->globals, "part", part);
-	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
-	value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
+	value_set(w->globals, "part", part, "prelude", value_string_of(prelude.at, prelude.count), "kernels",
+	        value_string_of(kernels.at, kernels.count));
 	package_render(w, "package/kernels.jinja", file);
 	package_source(w, file);
 	text_release(&kernels);
@@ -300,8 +287,8 @@ static void add_kernels(struct writing *w)
 			                            : "");
 		}
 	}
-	value_dict_set(w->globals, "spots", spots_value(w));
-	value_dict_set(w->globals, "kernels", kernels_value(w));
+	value_set(w->globals, "spots", spots_value(w));
+	value_set(w->globals, "kernels", kernels_value(w));
 	file = arena_printf(arena, "%s_kernels.h", w->of->name);
 	package_render(w, "package/kernels_h.jinja", file);
 	push(arena, &w->headers, file);
@@ -323,12 +310,10 @@ static struct value add_products(struct writing *w, struct text *words)
 		push(arena, &seen, product);
 		struct value one = product_words(arena, product);
 		const char *vec = lane_type_of(product->sum).vector;
-		value_set_string(one, "name", product->name);
+		value_set(one, "name", product->name);
 		value_list_add(list, one);
-		value_set_bool(one, "matrix", product_is_matrix(product));
-		value_set_int(one, "rows", product->m);
-		value_set_int(one, "terms", product->together);
-		value_set_int(one, "sums", product->parts == MATRIX_TILES ? 4 : 12);
+		value_set(one, "matrix", product_is_matrix(product), "rows", product->m, "terms", product->together,
+		        "sums", product->parts == MATRIX_TILES ? 4 : 12);
 		text_printf(words, " %s_set %s_load %s_store %s", vec, vec, vec, product->step);
 		text_adds(words, product_is_matrix(product) ? " MATRIX_ZERO" : "");
 	}
@@ -343,10 +328,10 @@ static void add_profile(struct writing *w)
 	text_init(&prelude, w->emit->build);
 	text_init(&words, w->emit->build);
 	text_adds(&words, "vec_set vec_fma vec_load vec_lane0");
-	value_dict_set(w->globals, "products", add_products(w, &words));
+	value_set(w->globals, "products", add_products(w, &words));
 	emit_prelude(w->emit, words.at, words.count, &prelude);
 	text_release(&words);
-	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
+	value_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
 	package_render(w, "package/profile.jinja", file);
 	package_source(w, file);
 	text_release(&prelude);
@@ -384,23 +369,17 @@ void package_link(struct writing *w, const char *part, const char *head, const s
 	bool as_c = linked_as_c(w, files, count);
 	FOR (i, count) {
 		struct value file = value_dict(arena);
-		value_set_string(file, "file", files[i].file);
-		value_set_string(file, "symbol", files[i].symbol);
-		value_set_bool(file, "ended", files[i].ended);
-		value_set_bool(file, "within", files[i].within);
-		value_set_int(file, "bytes", (int64_t)files[i].count + files[i].ended);
+		value_set(file, "file", files[i].file, "symbol", files[i].symbol, "ended", files[i].ended, "within",
+		        files[i].within, "bytes", (int64_t)files[i].count + files[i].ended);
 		if (as_c)
-			value_dict_set(file, "rows", rows_of(w, &files[i]));
+			value_set(file, "rows", rows_of(w, &files[i]));
 		value_list_add(list, file);
 	}
-	value_set_string(one, "part", part);
-	value_dict_set(one, "files", list);
+	value_set(one, "part", part, "files", list);
 	if (!as_c)
 		value_list_add(w->linked, one);
-	value_set_string(w->globals, "part", part);
-	value_dict_set(w->globals, "files", list);
-	value_set_string(w->globals, "head", head);
-	value_set_string(w->globals, "section", w->package->weights_section ? w->package->weights_section : "");
+	value_set(w->globals, "part", part, "files", list, "head", head, "section",
+	        w->package->weights_section ? w->package->weights_section : "");
 	const char *source = arena_printf(arena, "%s_%s.%s", w->package->name, part, as_c ? "c" : "S");
 	package_render(w, as_c ? "package/linked_c.jinja" : "package/linked_s.jinja", source);
 	package_source(w, source);
@@ -454,11 +433,10 @@ static void add_dispatch(struct writing *w)
 	FOR (p, w->package->part_count) {
 		struct value part = value_dict(arena);
 		package_part(w, p);
-		value_set_string(part, "unit", w->of->name);
-		value_dict_set(part, "features", value_dict_get(w->globals, "features"));
+		value_set(part, "unit", w->of->name, "features", value_dict_get(w->globals, "features"));
 		value_list_add(parts, part);
 	}
-	value_dict_set(w->globals, "parts", parts);
+	value_set(w->globals, "parts", parts);
 	if (w->layout)
 		end_layout(w);
 	package_render(w, "package/dispatch.jinja", file);
@@ -499,8 +477,7 @@ static void add_umbrella(struct writing *w)
 	struct value parts = value_list(arena);
 	FOR (p, w->package->part_count)
 		value_list_add(parts, value_string(w->package->parts[p].name));
-	value_dict_set(w->globals, "parts", parts);
-	value_dict_set(w->globals, "pools", package_pools(w, true));
+	value_set(w->globals, "parts", parts, "pools", package_pools(w, true));
 	package_render(w, "package/umbrella.jinja", file);
 	push(arena, &w->headers, file);
 	package_render(w, "package/umbrella_hpp.jinja", arena_printf(arena, "%s.hpp", w->package->name));
@@ -519,27 +496,23 @@ void package_add_build_files(struct writing *w)
 	struct arena *arena = w->emit->arena;
 	const struct package *package = w->package;
 	package_part(w, 0);
-	value_set_string(w->globals, "runtime_flags", package_runtime_flags(w));
+	value_set(w->globals, "runtime_flags", package_runtime_flags(w));
 	/* Which source of what is linked in depends on what objects are. */
 	struct value sources = value_list(arena), apart = value_list(arena);
 	FOR_ALL (i, w->sources)
 		if (strcmp(w->sources.at[i] + strlen(w->sources.at[i]) - 2, ".S")) {
-			struct value one = value_dict(arena);
-			value_set_string(one, "file", w->sources.at[i]);
-			value_set_string(one, "flags", w->source_flags.at[i]);
+			struct value one =
+			        value_dict_of(arena, "file", w->sources.at[i], "flags", w->source_flags.at[i]);
 			value_list_add(apart, one);
 			value_list_add(sources, value_string(w->sources.at[i]));
 		}
-	value_dict_set(w->globals, "apart", apart);
-	value_set_string(w->globals, "cflags", package->cflags ? package->cflags : "");
-	value_dict_set(w->globals, "sources", sources);
+	value_set(w->globals, "apart", apart, "cflags", package->cflags ? package->cflags : "", "sources", sources);
 	VECTOR(const char *) units = { 0 };
 	FOR_ALL (i, w->runtime)
 		if (!strcmp(w->runtime.at[i] + strlen(w->runtime.at[i]) - 2, ".c"))
 			push(arena, &units, w->runtime.at[i]);
-	value_dict_set(w->globals, "runtime", strings(arena, units.at, units.count));
-	value_set_bool(w->globals, "libm", w->libm.count > 0);
-	value_set_bool(w->globals, "pool", package_has_threads(w));
+	value_set(w->globals, "runtime", strings(arena, units.at, units.count));
+	value_set(w->globals, "libm", value_bool(w->libm.count > 0), "pool", package_has_threads(w));
 	package_render(w, "package/cmake.jinja", "CMakeLists.txt");
 	package_render(w, "package/pc.jinja", arena_printf(arena, "%s.pc", package->name));
 }
@@ -569,7 +542,7 @@ void package_c(struct writing *w)
 		}
 		if (package_has_layout(w))
 			value_list_add(functions, value_string(arena_printf(arena, "%s_weights_check", package->name)));
-		value_dict_set(w->globals, "functions", functions);
+		value_set(w->globals, "functions", functions);
 		package_render(w, "package/exports.jinja", arena_printf(arena, "%s.map", package->name));
 	}
 	package_add_threads(w);

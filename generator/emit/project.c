@@ -49,10 +49,8 @@ bool project_needs_board(const char *word)
 
 static struct value memory_value(struct arena *arena, const struct board_memory *memory)
 {
-	struct value value = value_dict(arena);
-	value_dict_set(value, "from", value_printf(arena, "0x%08X", (unsigned)memory->from));
-	value_set_int(value, "bytes", memory->bytes);
-	return value;
+	return value_dict_of(
+	        arena, "from", value_printf(arena, "0x%08X", (unsigned)memory->from), "bytes", memory->bytes);
 }
 
 void package_add_project(struct writing *w)
@@ -63,18 +61,16 @@ void package_add_project(struct writing *w)
 	if (!w->package->project)
 		return;
 	if (board) {
-		struct value value = value_dict(arena);
-		value_set_string(value, "name", board->name);
-		value_dict_set(value, "flash", memory_value(arena, &board->flash));
-		value_dict_set(value, "ram", memory_value(arena, &board->ram));
-		value_dict_set(value, "other", memory_value(arena, &board->other.at));
-		value_set_string(value, "other_name", board->other.name ? board->other.name : "");
-		value_set_string(value, "cycles", board->cycles);
-		value_set_string(value, "machine", board->machine ? board->machine : "");
-		value_dict_set(w->globals, "board", value);
+		struct value value =
+		        value_dict_of(arena, "name", board->name, "flash", memory_value(arena, &board->flash));
+		value_set(value, "ram", memory_value(arena, &board->ram));
+		value_set(value, "other", memory_value(arena, &board->other.at));
+		value_set(value, "other_name", board->other.name ? board->other.name : "", "cycles", board->cycles,
+		        "machine", board->machine ? board->machine : "");
+		value_set(w->globals, "board", value);
 	}
-	value_set_bool(w->globals, "riscv", !strncmp(w->emit->target->name, "rv32", 4));
-	value_set_string(w->globals, "cross", w->emit->target->cross ? w->emit->target->cross : "cc");
+	value_set(w->globals, "riscv", value_bool(!strncmp(w->emit->target->name, "rv32", 4)), "cross",
+	        w->emit->target->cross ? w->emit->target->cross : "cc");
 	FOR (i, COUNT(project_files))
 		if (!strcmp(project_files[i].package, w->package->project))
 			package_render(w, project_files[i].template,

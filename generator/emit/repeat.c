@@ -61,12 +61,10 @@ static struct value step_value(
 	FOR_ALL (i, step->params)
 		arguments = arena_printf(emit->arena, "%s%s, ", arguments,
 		        argument_of(emit, kernel, step->params.at[i].of, step->params.at[i].written));
-	value_set_string(value, "name", emit_symbol(emit, step));
-	value_set_string(value, "only",
-	        emit_only_where(emit->arena, kernel_branch(step), condition_of, &(struct asking){ emit, kernel }));
-	value_set_string(value, "arguments", arguments);
-	value_dict_set(
-	        value, "more", more ? value_string(more) : value_printf(emit->arena, "0, %" PRId64, step->blocks));
+	value_set(value, "name", emit_symbol(emit, step), "only",
+	        emit_only_where(emit->arena, kernel_branch(step), condition_of, &(struct asking){ emit, kernel }),
+	        "arguments", arguments);
+	value_set(value, "more", more ? value_string(more) : value_printf(emit->arena, "0, %" PRId64, step->blocks));
 	return value;
 }
 
@@ -74,17 +72,13 @@ static struct value pair_value(struct emit *emit, const struct kernel *kernel, s
 {
 	const struct rounds *rounds = kernel->detail;
 	const struct definition *of = rounds->body->program->outputs.at[k], *result = rounds->results[k];
-	struct value value = value_dict(emit->arena);
-	value_set_int(value, "number", (int64_t)k);
-	value_set_string(value, "type", dtypes[of->type].c);
-	value_set_int(value, "elements", definition_elements(of));
-	value_set_string(value, "first",
-	        emit_buffer((void *)(uintptr_t)kernel, rounds->operand[rounds->repeat->out[k].pair]->of));
-	value_set_string(value, "place",
+	struct value value = value_dict_of(emit->arena, "number", k, "type", dtypes[of->type].c, "elements",
+	        definition_elements(of), "first",
+	        emit_buffer((void *)(uintptr_t)kernel, rounds->operand[rounds->repeat->out[k].pair]->of), "place",
 	        result ? emit_buffer((void *)(uintptr_t)kernel, result)
 	               : scratch_at(emit, kernel, of->type, true, rounds->place[k]));
-	value_set_string(value, "other", scratch_at(emit, kernel, of->type, true, rounds->other[k]));
-	value_set_bool(value, "result", result);
+	value_set(value, "other", scratch_at(emit, kernel, of->type, true, rounds->other[k]), "result",
+	        value_bool(result));
 	return value;
 }
 
@@ -99,11 +93,9 @@ struct value repeat_values(struct emit *emit, const struct kernel *kernel, const
 	FOR_ALL (k, repeat->body->outputs)
 		if (repeat->out[k].moves == REPEAT_CARRIED)
 			value_list_add(pairs, pair_value(emit, kernel, k));
-	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
-	value_set_int(globals, "rounds", repeat->rounds);
-	value_dict_set(globals, "going", repeat->going < 0 ? value_none() : value_int(repeat->in[repeat->going].pair));
-	value_dict_set(globals, "steps", steps);
-	value_dict_set(globals, "pairs", pairs);
+	value_set(globals, "kernel", emit_kernel_value(emit, kernel), "rounds", repeat->rounds, "going",
+	        repeat->going < 0 ? value_none() : value_int(repeat->in[repeat->going].pair), "steps", steps, "pairs",
+	        pairs);
 	return globals;
 }
 

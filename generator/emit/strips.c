@@ -32,8 +32,7 @@ static void set_lines(struct value values, struct arena *arena, const struct str
 		        part(arena, s->of_row, arena_printf(arena, "%s - 1", arena_printf(arena, cut, "last")),
 		                s->reach >= s->line || s->of_row % s->line ? s->reach : 0, s->line));
 	}
-	value_set_string(values, "line", line);
-	value_set_string(values, "end", end);
+	value_set(values, "line", line, "end", end);
 }
 
 static const char *arguments_of(struct emit *emit, const struct kernel *kernel, const struct strips *s)
@@ -58,24 +57,14 @@ void strips_emit(struct emit *emit, const struct kernel *kernel, struct text *ou
 	text_addc(out, '\n');
 	emit_kernel(emit, s->product, out);
 	text_addc(out, '\n');
-	value_set_string(make, "name", emit_symbol(emit, line));
-	value_set_int(make, "blocks", line->blocks);
-	value_set_string(product, "name", emit_symbol(emit, s->product));
-	value_set_string(product, "arguments", arguments_of(emit, kernel, s));
-	value_set_int(product, "panels", c->split_panels ? s->product->blocks : 0);
-	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));
-	value_set_int(values, "blocks", s->product->blocks);
-	value_set_int(values, "group", s->group);
-	value_set_int(values, "words", s->line);
-	value_set_string(values, "strip", emit_buffer((void *)(uintptr_t)kernel, s->strip));
-	value_set_string(values, "from", emit_buffer((void *)(uintptr_t)kernel, s->from));
-	value_set_int(values, "step", s->step);
-	value_set_int(values, "low", s->low);
-	value_set_int(values, "high", s->high);
-	value_set_int(values, "border", s->border);
-	value_set_bool(values, "borders", s->low > 0 || s->high < s->lines);
-	value_dict_set(values, "make", make);
-	value_dict_set(values, "product", product);
+	value_set(make, "name", emit_symbol(emit, line), "blocks", line->blocks);
+	value_set(product, "name", emit_symbol(emit, s->product), "arguments", arguments_of(emit, kernel, s));
+	value_set(product, "panels", c->split_panels ? s->product->blocks : 0);
+	value_set(values, "kernel", emit_kernel_value(emit, kernel), "blocks", s->product->blocks, "group", s->group,
+	        "words", s->line, "strip", emit_buffer((void *)(uintptr_t)kernel, s->strip), "from",
+	        emit_buffer((void *)(uintptr_t)kernel, s->from), "step", s->step, "low", s->low, "high", s->high,
+	        "border", s->border, "borders", value_bool(s->low > 0 || s->high < s->lines), "make", make, "product",
+	        product);
 	set_lines(values, arena, s);
 	template_render(emit->templates, kernel->template_name, values, out);
 }

@@ -9,10 +9,10 @@ static struct value ends_of(struct emit *emit, const struct kernel *kernel, cons
 	if (kernel_counted(kernel) != 0)
 		return value_none();
 	struct value ends = emit_ends(emit, kernel, d->count.of[0], d->extents[0]);
-	value_dict_set(ends, "there",
+	value_set(ends, "there",
 	        value_printf(emit->arena, "(many + %lld) / %lld * %lld", (long long)walking->per - 1,
-	                (long long)walking->per, (long long)walking->blocks_of_row));
-	value_set_int(ends, "blocks", kernel->blocks);
+	                (long long)walking->per, (long long)walking->blocks_of_row),
+	        "blocks", kernel->blocks);
 	return ends;
 }
 
@@ -40,13 +40,12 @@ struct value walk_values(struct emit *emit, const struct kernel *kernel)
 		{ "block", walking->rows }, { "per", walking->per }, { "blocks_of_row", walking->blocks_of_row },
 		{ "blocks", kernel->blocks }, { "shift", d->trees.walk->shift } };
 	FOR (i, COUNT(buffers))
-		value_set_string(values, buffers[i].name, emit_buffer(user, buffers[i].of));
+		value_set(values, buffers[i].name, emit_buffer(user, buffers[i].of));
 	FOR (i, COUNT(sizes))
-		value_set_int(values, sizes[i].name, sizes[i].value);
-	value_set_string(values, "word", walk_word(emit->arena, d));
-	value_dict_set(values, "ends", ends_of(emit, kernel, walking));
-	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));
-	value_dict_set(values, "target", emit_target_value(emit));
+		value_set(values, sizes[i].name, sizes[i].value);
+	value_set(values, "word", walk_word(emit->arena, d));
+	value_set(values, "ends", ends_of(emit, kernel, walking), "kernel", emit_kernel_value(emit, kernel), "target",
+	        emit_target_value(emit));
 	return values;
 }
 

@@ -70,12 +70,12 @@ static struct value call_result(struct template_call *call)
 		value = printer_value(&printer, c->arranged.value);
 	}
 	const char *to = printer_address(&printer, c->result, c->out_at);
-	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
+	value_set(result, "lets", emit_lets(p->arena, &printer));
 	if (*call_string(call, 6, ""))
-		value_dict_set(
+		value_set(
 		        result, "store", value_printf(p->arena, "vec_store(%s, %s)", call_string(call, 6, ""), value));
 	else
-		value_set_string(result, "store",
+		value_set(result, "store",
 		        emit_vec_store(p->arena, DTYPE_F32, to,
 		                c->root->extents[1] == 1 ? 1 : index_factor(c->out_at, 1), value, printer.left));
 	return result;
@@ -129,11 +129,10 @@ static struct value filters_value(const struct target *target, struct arena *are
 		{ "k_block", c->k_block },
 	};
 	FOR (i, COUNT(sizes))
-		value_set_int(filters, sizes[i].key, sizes[i].value);
-	value_set_bool(filters, "kept", c->winograd.kept);
-	value_set_bool(filters, "turns",
-	        target->lanes >= 4 && !target->options.small && c->winograd.w_channel == 9 && c->winograd.w_row == 3
-	                && c->winograd.w_column == 1);
+		value_set(filters, sizes[i].key, sizes[i].value);
+	value_set(filters, "kept", c->winograd.kept, "turns",
+	        value_bool(target->lanes >= 4 && !target->options.small && c->winograd.w_channel == 9
+	                && c->winograd.w_row == 3 && c->winograd.w_column == 1));
 	return filters;
 }
 
@@ -150,7 +149,7 @@ static struct value points_value(struct arena *arena, const struct contraction *
 	              *from = c->panel.packed ? packed : stored;
 	static const char *const keys[] = { "column", "row", "point", "channel", "lane" };
 	FOR (i, COUNT(keys))
-		value_set_int(u, keys[i], from[i]);
+		value_set(u, keys[i], from[i]);
 	return u;
 }
 
@@ -167,16 +166,15 @@ static struct value ends_value(struct emit *emit, const struct kernel *kernel, c
 	FOR (i, COUNT(sizes)) {
 		int v = sizes[i].v;
 		if (!c->counts[v]) {
-			value_set_int(ends, sizes[i].key, c->root->extents[v]);
+			value_set(ends, sizes[i].key, c->root->extents[v]);
 			continue;
 		}
-		struct value let = value_dict(emit->arena);
-		value_set_string(let, "name", sizes[i].name);
-		value_set_string(let, "value", emit_count(emit, kernel, c->counts[v], c->root->extents[v]));
-		value_list_add(lets, let);
-		value_set_string(ends, sizes[i].key, sizes[i].name);
+		value_list_add(lets,
+		        value_dict_of(emit->arena, "name", sizes[i].name, "value",
+		                emit_count(emit, kernel, c->counts[v], c->root->extents[v])));
+		value_set(ends, sizes[i].key, sizes[i].name);
 	}
-	value_dict_set(ends, "lets", lets);
+	value_set(ends, "lets", lets);
 	return ends;
 }
 
@@ -209,36 +207,31 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 		{ "depth", c->block.depth },
 	};
 	FOR (i, COUNT(sizes))
-		value_set_int(values, sizes[i].key, sizes[i].value);
-	value_dict_set(from, "name",
+		value_set(values, sizes[i].key, sizes[i].value);
+	value_set(from, "name",
 	        c->winograd.x_base ? value_printf(arena, "(%s + %" PRId64 ")", name, c->winograd.x_base)
-	                           : value_string(name));
-	value_set_int(from, "image", c->winograd.x_image);
-	value_set_int(from, "row", c->winograd.x_row);
-	value_set_int(from, "pixel", c->winograd.x_pixel);
-	value_set_int(from, "channel", c->winograd.x_channel);
+	                           : value_string(name),
+	        "image", c->winograd.x_image, "row", c->winograd.x_row, "pixel", c->winograd.x_pixel, "channel",
+	        c->winograd.x_channel);
 	int lanes = emit->target->lanes;
 	int64_t side = ceil_div(y->extents[3], c->rewrite->m);
-	value_set_int(from, "run", winograd_run(emit->target, c));
-	value_set_int(to, "run",
+	value_set(from, "run", winograd_run(emit->target, c));
+	value_set(to, "run",
 	        turns(emit->target) && index_factor(c->out_at, 3) == 1 && index_factor(c->out_at, 1) > 1
 	                ? run_of(emit->target, c, lanes, side)
 	                : 0);
-	value_set_int(to, "channel", index_factor(c->out_at, 1));
-	value_dict_set(values, "y", to);
-	value_set_int(tile, "rows", c->tile.rows);
-	value_set_int(tile, "vecs", c->tile.vecs);
-	value_dict_set(values, "x", from);
-	value_dict_set(values, "tile", tile);
+	value_set(to, "channel", index_factor(c->out_at, 1));
+	value_set(values, "y", to);
+	value_set(tile, "rows", c->tile.rows, "vecs", c->tile.vecs);
+	value_set(values, "x", from, "tile", tile);
 	const char *weights = emit_buffer((void *)(uintptr_t)kernel, winograd_filters(c));
-	value_dict_set(values, "weights",
+	value_set(values, "weights",
 	        c->winograd.w && c->winograd.w_base
 	                ? value_printf(arena, "(%s + %" PRId64 ")", weights, c->winograd.w_base)
-	                : value_string(weights));
-	value_dict_set(values, "filters", c->winograd.w ? filters_value(emit->target, arena, c) : value_none());
-	value_dict_set(values, "u", points_value(arena, c));
-	value_set_bool(values, "prefetch", c->winograd.prefetch);
-	value_dict_set(values, "ends", ends_value(emit, kernel, c));
+	                : value_string(weights),
+	        "filters", c->winograd.w ? filters_value(emit->target, arena, c) : value_none());
+	value_set(values, "u", points_value(arena, c), "prefetch", c->winograd.prefetch);
+	value_set(values, "ends", ends_value(emit, kernel, c));
 	return values;
 }
 
@@ -249,11 +242,10 @@ void winograd_emit(struct emit *emit, const struct kernel *kernel, struct text *
 	FOR (v, MAX_VARS)
 		p->names[v] = "0";
 	struct value values = winograd_values(emit, kernel);
-	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));
-	value_dict_set(value_dict_get(values, "y"), "place",
+	value_set(values, "kernel", emit_kernel_value(emit, kernel));
+	value_set(value_dict_get(values, "y"), "place",
 	        value_function(p->arena, "place", "image row column channel", call_place, p));
-	value_dict_set(values, "start", value_function(p->arena, "start", "channel left", call_start, p));
-	value_dict_set(values, "result",
+	value_set(values, "start", value_function(p->arena, "start", "channel left", call_start, p), "result",
 	        value_function(p->arena, "result", "value image row column channel left at", call_result, p));
 	template_render(emit->templates, kernel->template_name, values, out);
 }

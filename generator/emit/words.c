@@ -83,13 +83,10 @@ static struct value call_uses(struct template_call *call)
 struct value emit_target_value(struct emit *emit)
 {
 	struct value target = value_dict(emit->arena);
-	value_set_string(target, "name", emit->target->name);
-	value_set_int(target, "lanes", emit->target->lanes);
-	value_set_bool(target, "small", emit->target->options.small);
-	value_set_string(target, "shared", emit->target->words.shared ? emit->target->words.shared : "");
-	value_set_string(target, "barrier", emit->target->words.barrier ? emit->target->words.barrier : "");
-	value_set_bool(target, "has_fma", emit->target->has_fma);
-	value_set_bool(target, "helium", emit->target->exact.lanes);
+	value_set(target, "name", emit->target->name, "lanes", emit->target->lanes, "small",
+	        emit->target->options.small, "shared", emit->target->words.shared ? emit->target->words.shared : "",
+	        "barrier", emit->target->words.barrier ? emit->target->words.barrier : "", "has_fma",
+	        emit->target->has_fma, "helium", value_bool(emit->target->exact.lanes));
 	return target;
 }
 
@@ -101,8 +98,8 @@ void emit_prelude(struct emit *emit, const char *text, size_t count, struct text
 	for (int fresh = 1; fresh;) {
 		struct value globals = value_dict(emit->arena);
 		out->count = start;
-		value_dict_set(globals, "uses", value_function(emit->arena, "uses", "word", call_uses, seen));
-		value_dict_set(globals, "target", emit_target_value(emit));
+		value_set(globals, "uses", value_function(emit->arena, "uses", "word", call_uses, seen), "target",
+		        emit_target_value(emit));
 		template_render(emit->templates, emit->target->prelude, globals, out);
 		leave_out(seen, out, start);
 		fresh = see_words(emit->arena, seen, out->at + start, out->count - start);

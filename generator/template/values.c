@@ -274,6 +274,13 @@ void value_dict_set(struct value dict, const char *borrowed_key, struct value va
 	dict_set(dict.dict, value_string(borrowed_key), string_hash(borrowed_key, strlen(borrowed_key)), value);
 }
 
+struct value value_set_pairs(struct value dict, const struct value_pair *pairs)
+{
+	for (; pairs->key; pairs++)
+		value_dict_set(dict, pairs->key, pairs->value);
+	return dict;
+}
+
 void value_set_string(struct value dict, const char *key, const char *borrowed)
 {
 	value_dict_set(dict, key, value_string(borrowed));

@@ -6,6 +6,8 @@ import sys
 
 ROOT = sys.argv[1]
 SET = re.compile(r'value_(?:dict_set|set_\w+)\(\s*[^;"]*?,\s*(?:\w+ \? )?"(\w+)"(?: : "(\w+)")?,')
+PAIRS = re.compile(r"\bvalue_(?:set|dict_of)\(")
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|.', re.S)
 GET = re.compile(r'value_dict_get\([^;"]*,\s*"(\w+)"')
 READS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|^\s*//%.*?$", re.S | re.M)
 
@@ -18,12 +20,34 @@ def texts(folder, ends):
 					yield os.path.relpath(os.path.join(place, name), ROOT), f.read()
 
 
+def arguments(text):
+	"""Those of a call, of which `text` begins behind the bracket."""
+	depth, found = 0, [""]
+	for token in TOKEN.findall(text):
+		depth += (token in "([{") - (token in ")]}")
+		if depth < 0:
+			return found
+		if token == "," and not depth:
+			found.append("")
+		else:
+			found[-1] += token
+	return found
+
+
+def set_in(text):
+	"""The keys that a file of C sets."""
+	yield from (key for pair in SET.findall(text) for key in pair if key)
+	for call in PAIRS.finditer(text):
+		for key in arguments(text[call.end():])[1::2]:
+			yield from re.findall(r'"(\w+)"', key)
+
+
 def main():
 	keys, read = {}, set()
 	for path, text in texts("generator", (".c", ".h")):
 		if path.endswith("template.h"):
 			continue                                     # its manual
-		for key in filter(None, (k for pair in SET.findall(text) for k in pair)):
+		for key in set_in(text):
 			keys.setdefault(key, path)
 		read.update(GET.findall(text))
 	for _, text in texts("templates", ""):

@@ -21,8 +21,7 @@
  *             struct environment *environment = environment_new(&build, arena, &template_settings_kernels, load, NULL);
  *             struct value globals = value_dict(arena), kernel = value_dict(arena), x = value_dict(arena);
  *             value_dict_set(globals, "kernel", kernel);
- *             value_set_string(kernel, "name", "conv_3");
- *             value_set_int(kernel, "rows", 6);
+ *             value_set(kernel, "name", "conv_3", "rows", 6);
  *             value_dict_set(globals, "x", x);
  *             value_dict_set(x, "at", value_function(arena, "at", "row lane?", at, "x"));
  *             template_render(environment, "convolution.jinja", globals, &text);     // appends to text
@@ -112,6 +111,47 @@ void value_dict_set(struct value dict, const char *borrowed_key, struct value); 
 void value_set_string(struct value dict, const char *borrowed_key, const char *borrowed);
 void value_set_int(struct value dict, const char *borrowed_key, int64_t);
 void value_set_bool(struct value dict, const char *borrowed_key, bool);
+/* value_set(dict, "name", kernel->name, "rows", 6): keys, and what each is, by the kind that C knows of it: a string, an
+ * integer, a double, a bool (a comparison is an int in C), a value.  24 keys at most; gives the dict. */
+#define value_set(dict, ...) value_set_pairs(dict, (const struct value_pair[]){ VALUE_PAIRS(__VA_ARGS__), { 0 } })
+#define value_dict_of(arena, ...) value_set(value_dict(arena), __VA_ARGS__)
+struct value_pair {
+	const char *key;
+	struct value value;
+};
+struct value value_set_pairs(struct value dict, const struct value_pair *); /* which end with a NULL */
+static inline struct value value_itself(struct value value) { return value; }
+#define VALUE_OF(x) \
+	_Generic((x), bool: value_bool, double: value_float, char *: value_string, const char *: value_string, \
+	        struct value: value_itself, default: value_int)(x)
+/* clang-format off */
+#define VALUE_PICK(k24, v24, k23, v23, k22, v22, k21, v21, k20, v20, k19, v19, k18, v18, k17, v17, k16, v16, k15, v15, k14, v14, k13, v13, k12, v12, k11, v11, k10, v10, k9, v9, k8, v8, k7, v7, k6, v6, k5, v5, k4, v4, k3, v3, k2, v2, k1, v1, pairs, ...) pairs
+#define VALUE_PAIRS_1(key, x) { key, VALUE_OF(x) }
+#define VALUE_PAIRS_2(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_1(__VA_ARGS__)
+#define VALUE_PAIRS_3(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_2(__VA_ARGS__)
+#define VALUE_PAIRS_4(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_3(__VA_ARGS__)
+#define VALUE_PAIRS_5(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_4(__VA_ARGS__)
+#define VALUE_PAIRS_6(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_5(__VA_ARGS__)
+#define VALUE_PAIRS_7(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_6(__VA_ARGS__)
+#define VALUE_PAIRS_8(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_7(__VA_ARGS__)
+#define VALUE_PAIRS_9(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_8(__VA_ARGS__)
+#define VALUE_PAIRS_10(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_9(__VA_ARGS__)
+#define VALUE_PAIRS_11(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_10(__VA_ARGS__)
+#define VALUE_PAIRS_12(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_11(__VA_ARGS__)
+#define VALUE_PAIRS_13(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_12(__VA_ARGS__)
+#define VALUE_PAIRS_14(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_13(__VA_ARGS__)
+#define VALUE_PAIRS_15(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_14(__VA_ARGS__)
+#define VALUE_PAIRS_16(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_15(__VA_ARGS__)
+#define VALUE_PAIRS_17(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_16(__VA_ARGS__)
+#define VALUE_PAIRS_18(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_17(__VA_ARGS__)
+#define VALUE_PAIRS_19(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_18(__VA_ARGS__)
+#define VALUE_PAIRS_20(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_19(__VA_ARGS__)
+#define VALUE_PAIRS_21(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_20(__VA_ARGS__)
+#define VALUE_PAIRS_22(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_21(__VA_ARGS__)
+#define VALUE_PAIRS_23(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_22(__VA_ARGS__)
+#define VALUE_PAIRS_24(key, x, ...) { key, VALUE_OF(x) }, VALUE_PAIRS_23(__VA_ARGS__)
+#define VALUE_PAIRS(...) VALUE_PICK(__VA_ARGS__, VALUE_PAIRS_24, 0, VALUE_PAIRS_23, 0, VALUE_PAIRS_22, 0, VALUE_PAIRS_21, 0, VALUE_PAIRS_20, 0, VALUE_PAIRS_19, 0, VALUE_PAIRS_18, 0, VALUE_PAIRS_17, 0, VALUE_PAIRS_16, 0, VALUE_PAIRS_15, 0, VALUE_PAIRS_14, 0, VALUE_PAIRS_13, 0, VALUE_PAIRS_12, 0, VALUE_PAIRS_11, 0, VALUE_PAIRS_10, 0, VALUE_PAIRS_9, 0, VALUE_PAIRS_8, 0, VALUE_PAIRS_7, 0, VALUE_PAIRS_6, 0, VALUE_PAIRS_5, 0, VALUE_PAIRS_4, 0, VALUE_PAIRS_3, 0, VALUE_PAIRS_2, 0, VALUE_PAIRS_1, 0, 0)(__VA_ARGS__)
+/* clang-format on */
 struct value value_dict_get(struct value dict, const char *key); /* VALUE_ABSENT where it is not there */
 
 /* A function that templates call.  `parameters` are names in their order, "rows columns? *" for example: `?` marks one
