@@ -59,7 +59,11 @@ static const char *compile(struct engine *engine)
 	const struct placing_options placing = { .refused = &model->refused };
 	if (!nvrtc)
 		fail(build, EXIT_ENVIRONMENT, NULL, NVRTC_LACKS);
-	image.arch = nvrtc_arch(build, nvrtc, cuda_capability(gpu->cuda), &image.ptx);
+	image.arch = model->options->arch;
+	if (image.arch)
+		nvrtc_check(build, nvrtc, image.arch);
+	else
+		image.arch = nvrtc_arch(build, nvrtc, cuda_capability(gpu->cuda), &image.ptx);
 	gpu->arch = image.arch;
 	gpu->ptx = image.ptx;
 	emit.target = target_for_gpu(build->arena, image.arch);

@@ -23,6 +23,7 @@ struct options {
 	const char *routine; /* of several graphs: what the module calls it; NULL: its name */
 	bool some;           /* of several graphs: dims and modes may name what this one has not */
 	const struct target *target;
+	const char *arch;       /* of a GPU's engine: what it compiles for; NULL: as its GPU is */
 	enum optimise optimise; /* of code alone */
 	struct numerics numerics;
 	VECTOR(struct strict_layer) strict; /* layers whose factors are not rounded */

@@ -594,10 +594,10 @@ const struct option_row option_rows[] = {
 	        "flags for it behind those of the CPU: \"-mcpu=cortex-m3 -mthumb\"" },
 	{ "shared", NULL, 0, NULL, IN_BUILD, set_flag, AT(flags.shared), NULL, NULL,
 	        "also libNAME.so, which exports the functions of the header alone" },
-	{ "arch", NULL, 0, "ARCH[,ARCH]", IN_BUILD | IN_SHOW | IN_RUN | IN_CHECK, set_archs, 0, NULL, NULL,
+	{ "arch", NULL, 0, "ARCH[,ARCH]", IN_BUILD | IN_SHOW | IN_RUN | IN_CHECK | IN_BENCH, set_archs, 0, NULL, NULL,
 	        "of --target cuda: what code is made for, and of the lowest PTX (default sm_80,sm_90,sm_100); tiles "
-	        "are chosen for the one in the middle, and sm_90a alone has wgmma, and no PTX; of run and check with "
-	        "--target cuda-emulated: one" },
+	        "are chosen for the one in the middle, and sm_90a alone has wgmma, and no PTX; of run, check and bench "
+	        "one (default the GPU's own, and sm_90a of 9.0)" },
 	{ "tile", NULL, 0, "TILE", IN_BUILD | IN_SHOW, set_tile, 0, NULL, NULL,
 	        "of --target cuda: large products by blocks of this tile, as 128x64x16 (rows, columns, terms), or by "
 	        "warps; those that cannot have it as reckoned; each: by tiles of their own for each of --arch" },

@@ -213,10 +213,12 @@ bool cli_takes_cuda(struct cli *cli)
 const struct engine_kind *cli_engine(struct cli *cli)
 {
 	const struct engine_kind *kind = engine_find(cli->target ? cli->target : "c");
-	if (cli->cuda.archs.count && kind != &engine_cuda_emulated)
-		fail(cli->build, EXIT_USAGE, NULL, "--arch is for --target cuda-emulated here: others ask the machine");
-	if (cli->cuda.archs.count)
+	if (cli->cuda.archs.count && kind != &engine_cuda_emulated && kind != &engine_cuda)
+		fail(cli->build, EXIT_USAGE, NULL, "--arch is for --target cuda and cuda-emulated here");
+	if (cli->cuda.archs.count) {
 		cli->options.target = target_of_arch(cli, 0);
+		cli->options.arch = cli->cuda.archs.at[0];
+	}
 	if (kind->native)
 		target_ask(cli->build, cli->options.target);
 	return kind;

@@ -1,5 +1,6 @@
 /* build.c: programs and their definitions: made, ordered, counted, and what nobody needs removed. */
 #include "definitions/definitions.h"
+#include <math.h>
 #include <assert.h>
 
 /* ---- unique names: a table of what is taken, by hash of the text; open addressing, at most half full ---- */
@@ -647,4 +648,22 @@ bool *program_random(const struct program *program)
 		s.at[definition->number] = s.reached;
 	}
 	return s.at;
+}
+
+const struct expr *reduce_start(struct arena *arena, enum reduce reduce, enum dtype type)
+{
+	bool is_float = dtypes[type].class == CLASS_FLOAT;
+	int bits = dtypes[type].bits;
+	bool is_signed = dtypes[type].class == CLASS_INT;
+	int64_t largest = is_signed ? (int64_t)(UINT64_MAX >> (65 - bits))
+	        : bits == 64        ? -1
+	                            : (int64_t)(UINT64_MAX >> (64 - bits));
+	switch (reduce) {
+	case REDUCE_MAX:
+		return is_float ? expr_number(arena, type, -INFINITY)
+		                : expr_integer(arena, type, is_signed ? -largest - 1 : 0);
+	case REDUCE_MIN: return is_float ? expr_number(arena, type, INFINITY) : expr_integer(arena, type, largest);
+	case REDUCE_PROD: return is_float ? expr_number(arena, type, 1) : expr_integer(arena, type, 1);
+	default: return is_float ? expr_number(arena, type, 0) : expr_integer(arena, type, 0);
+	}
 }

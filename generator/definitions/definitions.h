@@ -485,6 +485,7 @@ struct definition *define_map(
  */
 struct definition *define_reduction(struct program *, const char *name, int rank, const int64_t *extents, enum reduce,
         int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
+const struct expr *reduce_start(struct arena *, enum reduce, enum dtype); /* what changes no result */
 /* These axes of a sum of products (bit v: output variable v) are batch axes too, and its order is set anew. */
 void mark_batch(struct definition *, uint32_t axes);
 void chain_terms(struct definition *); /* sets `chain`, and its order anew */

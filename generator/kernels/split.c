@@ -5,6 +5,12 @@
  *     y.parts[.., i, j] = sum(k0 < 256) a[.., i, 256*j + k0] * b[.., i, 256*j + k0]
  *     y = y.parts[.., 0, 0] + y.parts[.., 0, 1] + y.parts[.., 1, 0] + …
  *
+ * So does a maximum, or a result of integers, of very many terms, of which there are too few for a GPU: 64 of each part
+ * go along the lanes that its order has (docs/architecture.md), so that of equal zeros the same one is kept.
+ *
+ *     y = max(t < 1000000) x[t]
+ *     y.parts[p, l] = max(k < 64) x[4096*p + 64*k + l],   y = max(t < 15680) y.parts[t / 64, t % 64]
+ *
  * Of what fragments multiply alone: sums of bytes are exact in any order, and those of rounded floats have an order of
  * their own.  A thread for each element adds the parts, and computes what would be the epilogue. */
 #include "kernels/kernels.h"
@@ -137,10 +143,63 @@ static bool is_counted(const struct definition *d)
 	return counted;
 }
 
+enum { LONG_TERMS = 1 << 17, PART_TERMS = 4096, LONG_PARTS_MOST = 1024 };
+static bool is_long(const struct target *target, const struct definition *d)
+{
+	return d->source == SOURCE_COMPUTED && d->order == ORDER_LANES && d->rank + 2 <= MAX_RANK
+	        && (d->reduce == REDUCE_MAX || d->reduce == REDUCE_MIN
+	                || (d->reduce == REDUCE_SUM && dtypes[d->type].class != CLASS_FLOAT))
+	        && !definition_scatters(d) && !d->lies && !is_counted(d) && definition_terms(d) >= LONG_TERMS
+	        && 4 * definition_elements(d) <= target->gpu->processors;
+}
+
+static void split_long(struct program *program, struct definition *d)
+{
+	struct arena *arena = program->arena;
+	int64_t all = definition_terms(d), count = all / PART_TERMS, extents[MAX_RANK];
+	count = count < LONG_PARTS_MOST ? count : LONG_PARTS_MOST;
+	for (int64_t fewer = count; fewer > count / 2; fewer--)
+		if (all % (fewer * LANE_TERMS) == 0) {
+			count = fewer;
+			break;
+		}
+	int64_t each = ceil_div(all, count * LANE_TERMS);
+	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
+	const struct index *term = index_add(arena, index_var(arena, d->rank + 1, LANE_TERMS),
+	        index_add(arena, index_scale(arena, index_var(arena, d->rank, count), each * LANE_TERMS),
+	                index_scale(arena, index_var(arena, d->rank + 2, each), LANE_TERMS)));
+	index_unflatten(arena, term, d->reduced, d->reduced_extents, with + d->rank);
+	const struct expr *body = expr_substitute(arena, d->body, with);
+	if (each * count * LANE_TERMS > all)
+		body = expr_select(
+		        arena, &(struct range){ term, 0, all }, 1, body, reduce_start(arena, d->reduce, d->type));
+	memcpy(extents, d->extents, sizeof extents);
+	extents[d->rank] = count;
+	extents[d->rank + 1] = LANE_TERMS;
+	size_t before = program->all.count;
+	struct definition *parts = define_reduction(program, arena_printf(arena, "%s.parts", d->name), d->rank + 2,
+	        extents, d->reduce, 1, &each, NULL, body);
+	parts->branch = d->branch;
+	parts->node = d->node;
+	mark_batch(parts, d->batch);
+	parts->order = ORDER_SERIAL;
+	d->reduced = 2;
+	d->reduced_extents[0] = count;
+	d->reduced_extents[1] = LANE_TERMS;
+	index_vars(arena, at, d->rank + 2, extents);
+	d->body = expr_load(arena, parts, at);
+	program_move(program, before, d);
+}
+
 void split_terms(struct program *program, const struct target *target)
 {
 	for (size_t i = 0; target->gpu && i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
+		if (is_long(target, d)) {
+			split_long(program, d);
+			i = (size_t)d->number;
+			continue;
+		}
 		const struct product *lane = product_of(target, d),
 		                     *matrix = lane ? product_of_matrix(target, lane, d) : NULL;
 		if (!matrix || is_counted(d) || program_rewrite(program, d) || product_b(d) < 0)

@@ -1,15 +1,16 @@
 /* columns.c: sums in 64 lanes of what lies apart, whose neighbours are other sums': columns.  A warp takes 32 columns
- * side by side, eight warps the 64 partial results of each, eight a warp; they meet in shared memory.
+ * side by side, eight warps the 64 partial results of each, eight a warp; they meet in shared memory.  Where blocks are
+ * few and columns long it is 32 warps, two a warp.
  *
  *     for t < 256    threads:   sums[t] = partial results t/32, t/32 + 8, … of column t%32, joined
  *     for t < 32     threads:   y[…] = sums[t], sums[t + 32], …, joined */
 #include "loops/building.h"
 
-enum { COLUMNS = 32, WARPS = 8, PARTS = SUMS / WARPS, COLUMNS_LEAST = 16 };
+enum { COLUMNS = 32, WARPS = 8, PARTS_MOST = SUMS / WARPS, WARPS_MOST = 32, LONG = 8 * SUMS, COLUMNS_LEAST = 16 };
 struct columns {
 	struct building *b;
 	const struct definition *d;
-	int unit;
+	int unit, warps;
 	int loads, along; /* of neighbouring columns apart along the terms; of others that depend on the terms */
 };
 
@@ -58,32 +59,34 @@ static const struct expr *add_parts(struct columns *c, int z, const struct index
 {
 	struct loops *loops = c->b->loops;
 	struct arena *arena = loops->arena;
-	struct cell *part[PARTS];
+	struct cell *part[PARTS_MOST];
 	const struct definition *d = c->d;
+	const int parts = SUMS / c->warps;
 	int64_t terms = definition_terms(d), main = terms / SUMS * SUMS, rest = terms - main;
-	FOR (k, PARTS) {
+	FOR (k, parts) {
 		part[k] = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
-		building_set(loops, part[k], reduce_start(loops, d->reduce, d->type), true, out);
+		building_set(loops, part[k], reduce_start(loops->arena, d->reduce, d->type), true, out);
 	}
 	struct stmt *loop = for_new(loops, var_new(loops, "u", main), main, ROLE_SERIAL);
 	loop->step = SUMS;
-	FOR (k, PARTS)
+	FOR (k, parts)
 		add_term(c, part[k],
 		        index_add(arena, index_var(arena, loop->var, main),
-		                index_plus(arena, index_var(arena, z, WARPS), k * WARPS)),
+		                index_plus(arena, index_var(arena, z, c->warps), k * c->warps)),
 		        with, &loop->body);
 	block_add(loops, out, loop);
-	for (int k = 0; k * WARPS < rest; k++) {
-		int64_t left = rest - k * WARPS < WARPS ? rest - k * WARPS : WARPS;
-		struct stmt *some = stmt_new(loops, left < WARPS ? STMT_IF : STMT_SCOPE);
+	for (int k = 0; k * c->warps < rest; k++) {
+		int64_t left = rest - k * c->warps < c->warps ? rest - k * c->warps : c->warps;
+		struct stmt *some = stmt_new(loops, left < c->warps ? STMT_IF : STMT_SCOPE);
 		struct range *range = arena_new(arena, struct range);
-		*range = (struct range){ index_var(arena, z, WARPS), 0, left };
-		some->ranges = left < WARPS ? range : NULL;
-		some->range_count = left < WARPS;
-		add_term(c, part[k], index_plus(arena, index_var(arena, z, left), main + k * WARPS), with, &some->body);
+		*range = (struct range){ index_var(arena, z, c->warps), 0, left };
+		some->ranges = left < c->warps ? range : NULL;
+		some->range_count = left < c->warps;
+		add_term(c, part[k], index_plus(arena, index_var(arena, z, left), main + k * c->warps), with,
+		        &some->body);
 		block_add(loops, out, some);
 	}
-	for (int half = PARTS / 2; half; half /= 2)
+	for (int half = parts / 2; half; half /= 2)
 		FOR (k, half)
 			building_set(loops, part[k],
 			        reduce_join(loops, d->reduce, cell_load(loops, part[k], NULL),
@@ -106,15 +109,15 @@ static void define_columns(struct columns *c, const struct index *const *first)
 {
 	struct loops *loops = c->b->loops;
 	const struct index *with[MAX_VARS], *t;
-	struct cell *sums = cell_new(loops, CELL_ARRAY, "sums", c->d->type, COLUMNS * WARPS);
+	struct cell *sums = cell_new(loops, CELL_ARRAY, "sums", c->d->type, COLUMNS * c->warps);
 	building_array(loops, sums);
 	memcpy(with, first, sizeof with);
-	struct block *out = column_threads(c, COLUMNS * WARPS, with, &t);
-	int low = index_new(loops, "z", WARPS, index_div(loops->arena, t, COLUMNS), out);
+	struct block *out = column_threads(c, COLUMNS * c->warps, with, &t);
+	int low = index_new(loops, "z", c->warps, index_div(loops->arena, t, COLUMNS), out);
 	building_put(loops, sums, t, add_parts(c, low, with, out), out);
 	memcpy(with, first, sizeof with);
 	out = column_threads(c, COLUMNS, with, &t);
-	building_sum(c->b, c->d, with, building_joined(loops, c->d->reduce, sums, t, COLUMNS, WARPS), out);
+	building_sum(c->b, c->d, with, building_joined(loops, c->d->reduce, sums, t, COLUMNS, c->warps), out);
 	define_rest(c, with, out);
 }
 
@@ -140,7 +143,7 @@ bool loops_columns(struct building *b)
 	const struct definition *d = b->kernel->members.at[0];
 	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order);
 	struct columns c = { .b = b, .d = d, .unit = count ? order[count - 1] : 0 };
-	int64_t extents[MAX_RANK];
+	int64_t extents[MAX_RANK], blocks = 1;
 	const struct index *with[MAX_VARS] = { 0 };
 	if (!are_columns(b) || !count || d->extents[c.unit] < COLUMNS_LEAST)
 		return false;
@@ -150,7 +153,10 @@ bool loops_columns(struct building *b)
 	building_cells(b);
 	FOR (n, count)
 		extents[n] = order[n] == c.unit ? ceil_div(d->extents[c.unit], COLUMNS) : d->extents[order[n]];
-	building_blocks(loops, order, count, extents, WARPS, "32 columns", with);
+	FOR (n, count)
+		blocks *= extents[n];
+	c.warps = blocks < loops->target->gpu->processors && definition_terms(d) >= LONG ? WARPS_MOST : WARPS;
+	building_blocks(loops, order, count, extents, c.warps, "32 columns", with);
 	with[c.unit] = index_scale(loops->arena, with[c.unit], COLUMNS);
 	define_columns(&c, with);
 	return true;

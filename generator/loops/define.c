@@ -156,7 +156,8 @@ static struct narrowed narrow(const struct building *b, const struct definition 
 	struct narrowed n = { .term = d->body };
 	const struct expr *asks = scheduled(d)->skips ? d->body->arg[0] : d->body;
 	if ((d->reduce != REDUCE_MAX && d->reduce != REDUCE_MIN && !scheduled(d)->skips) || d->order != ORDER_SERIAL
-	        || asks->kind != EXPR_SELECT || !expr_equal(asks->arg[1], reduce_start(b->loops, d->reduce, d->type)))
+	        || asks->kind != EXPR_SELECT
+	        || !expr_equal(asks->arg[1], reduce_start(b->loops->arena, d->reduce, d->type)))
 		return n;
 	struct range *left = arena_new_array(arena, struct range, (size_t)asks->range_count);
 	int count = 0;
@@ -288,7 +289,7 @@ static void chain(struct building *b, struct definition *d, const struct narrowe
 	struct stmt *begin = stmt_new(loops, STMT_SET);
 	begin->cell = sum;
 	begin->declare = true;
-	begin->value = d->start ? building_whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type);
+	begin->value = d->start ? building_whole(b, d->start, with) : reduce_start(loops->arena, d->reduce, d->type);
 	block_add(loops, out, begin);
 	add_step(b, d, sum, n->term, with, add_terms(b, d, n, with, out));
 	const struct expr *all = cell_load(loops, sum, NULL);
@@ -587,7 +588,7 @@ static void scatter(struct building *b, struct definition *d, const struct index
 	const struct index *at[MAX_RANK], *own[MAX_VARS];
 	struct range ranges[MAX_RANK + 1];
 	int range_count = 0;
-	const struct expr *first = d->start ? d->start : reduce_start(loops, d->reduce, d->type);
+	const struct expr *first = d->start ? d->start : reduce_start(loops->arena, d->reduce, d->type);
 	memcpy(own, with, sizeof own);
 	if (!d->in_place && (!d->running || !scatter_covers(loops->arena, d, own) || memcmp(own, with, sizeof own))) {
 		struct block *begins = out;
@@ -752,7 +753,8 @@ void building_define(struct building *b, struct definition *d, const struct inde
 	FOR (v, d->rank)
 		at[v] = with[v];
 	if (d->reduce != REDUCE_NONE && definition_terms(d) == 0)
-		store(b, d, at, d->start ? building_whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type),
+		store(b, d, at,
+		        d->start ? building_whole(b, d->start, with) : reduce_start(loops->arena, d->reduce, d->type),
 		        out);
 	else if (d->reduce == REDUCE_NONE)
 		store(b, d, at, building_whole(b, d->body, with), out);

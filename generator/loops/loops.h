@@ -236,7 +236,6 @@ int loops_width(const struct loops *, const struct stmt *);     /* lanes of its 
 bool cell_is_loaded(const struct block *, const struct cell *); /* fuse.c */
 bool cell_is_stored(const struct block *, const struct cell *); /* SET counts too */
 
-const struct expr *reduce_start(struct loops *, enum reduce, enum dtype);
 const struct expr *reduce_step(
         struct loops *, const struct definition *, const struct expr *sum, const struct expr *term);
 const struct expr *reduce_join(struct loops *, enum reduce, const struct expr *lower, const struct expr *upper);

@@ -1,5 +1,5 @@
 /* rows.c: rows whose sums are in 64 lanes, where lanes are threads: a block of warps makes a row.  A thread takes four
- * neighbours of what a row holds.  64 threads make a sum; of a maximum up to 16 go along each of the 64 lanes, one
+ * neighbours of what a row holds.  64 threads make a sum; of a maximum, or of integers, up to 16 go along each of the 64 lanes, one
  * behind the other, so that of equal zeros the one is kept that the definition keeps.  Each warp joins the lanes.
  *
  *     for t < 64     threads:   lanes[t] = partial result t
@@ -15,13 +15,17 @@ struct row {
 	const struct index *at[MAX_RANK]; /* where the row stands along them */
 };
 
-static bool is_extremum(const struct definition *d) { return d->reduce == REDUCE_MAX || d->reduce == REDUCE_MIN; }
+/* Maxima, and integers: any number of threads may go along a lane. */
+static bool in_chunks(const struct definition *d)
+{
+	return d->reduce == REDUCE_MAX || d->reduce == REDUCE_MIN || dtypes[d->type].class != CLASS_FLOAT;
+}
 
 /* How one thread goes through its terms, 64 apart. */
 struct chunks {
 	int64_t count, at_once, rounds,
 	        left; /* threads along a lane; terms asked for at once, how often, and behind them */
-	bool ragged;  /* maxima: not all of the last ones are there */
+	bool ragged;  /* with several: not all of the last ones are there */
 };
 
 static void see_width(void *user, const struct expr *load)
@@ -36,7 +40,7 @@ static struct chunks chunks_of(const struct row *r, const struct definition *d)
 	expr_loads(d->body, see_width, &bits);
 	int64_t terms = definition_terms(d), lane = terms / SUMS, most = AT_ONCE_MOST * 32 / bits;
 	struct chunks c = { .count = 1 };
-	if (is_extremum(d)) {
+	if (in_chunks(d)) {
 		lane += terms % SUMS > 0;
 		c.count = lane < r->chunks ? lane : r->chunks;
 		for (int64_t fewer = c.count; fewer > c.count / 2; fewer--)
@@ -47,7 +51,7 @@ static struct chunks chunks_of(const struct row *r, const struct definition *d)
 		lane = ceil_div(lane, c.count);
 	}
 	c.rounds = ceil_div(lane, most);
-	if (is_extremum(d)) {
+	if (in_chunks(d)) {
 		c.at_once = ceil_div(lane, c.rounds);
 		c.ragged = c.count * c.rounds * c.at_once * SUMS != terms;
 		return c;
@@ -75,7 +79,7 @@ static void add_term(const struct row *r, const struct definition *d, struct cel
 	index_unflatten(loops->arena, term, d->reduced, d->reduced_extents, with + d->rank);
 	const struct expr *value = building_whole(r->b, d->body, with);
 	if (ragged)
-		value = expr_select(loops->arena, &there, 1, value, reduce_start(loops, d->reduce, d->type));
+		value = expr_select(loops->arena, &there, 1, value, reduce_start(loops->arena, d->reduce, d->type));
 	building_set(loops, sum, reduce_step(loops, d, cell_load(loops, sum, NULL), value), false, out);
 }
 
@@ -95,7 +99,7 @@ static void add_lanes(const struct row *r, const struct definition *d, const str
 		        arena, index_mod(arena, t, SUMS), index_scale(arena, index_div(arena, t, SUMS), each));
 		first = index_var(arena, index_new(loops, "first", last, first, out), last);
 	}
-	building_set(loops, sum, reduce_start(loops, d->reduce, d->type), true, out);
+	building_set(loops, sum, reduce_start(loops->arena, d->reduce, d->type), true, out);
 	struct stmt *loop = for_new(loops, var_new(loops, "u", c->rounds), c->rounds, ROLE_SERIAL);
 	block_add(loops, out, loop);
 	const struct index *from = index_scale(arena, index_var(arena, loop->var, c->rounds), SUMS * c->at_once);
@@ -103,7 +107,7 @@ static void add_lanes(const struct row *r, const struct definition *d, const str
 		add_term(r, d, sum, index_plus(arena, index_add(arena, first, from), k * SUMS), c->ragged, &loop->body);
 	FOR (k, c->left)
 		add_term(r, d, sum, index_plus(arena, first, each + k * SUMS), false, out);
-	if (rest && !is_extremum(d)) {
+	if (rest && !in_chunks(d)) {
 		struct stmt *some = stmt_new(loops, STMT_IF);
 		struct range *range = arena_new(arena, struct range);
 		*range = (struct range){ t, 0, rest };
@@ -220,10 +224,10 @@ static void define_elements(const struct row *r, struct definition *d)
 static bool fits(const struct row *r, const struct definition *d, int64_t *shared, int64_t *bytes)
 {
 	bool sum = d->reduce != REDUCE_NONE;
-	int64_t size = local_size(d, r->axes), all = !sum ? size : is_extremum(d) ? definition_terms(d) : 1;
+	int64_t size = local_size(d, r->axes), all = !sum ? size : in_chunks(d) ? definition_terms(d) : 1;
 	*shared = all > *shared ? all : *shared;
 	if (sum || (size > 1 && scheduled(d)->mode == MODE_LOCAL))
-		*bytes += (sum ? SUMS * (is_extremum(d) ? CHUNKS_MOST : 1) : size) * dtypes[d->type].bits / 8;
+		*bytes += (sum ? SUMS * (in_chunks(d) ? CHUNKS_MOST : 1) : size) * dtypes[d->type].bits / 8;
 	return size > 0 && !d->lies && !definition_scatters(d) && !scheduled(d)->lies_in
 	        && (!sum || (size == 1 && d->order == ORDER_LANES && definition_terms(d) >= SUMS));
 }

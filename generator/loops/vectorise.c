@@ -290,7 +290,7 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 			parts[p][s] = cell_new(loops, CELL_REGISTER, loop->sums[s]->of.name, type, 1);
 			parts[p][s]->vector = true;
 			struct stmt *begin =
-			        set_new(loops, parts[p][s], reduce_start(loops, loop->reduce[s], type), true);
+			        set_new(loops, parts[p][s], reduce_start(loops->arena, loop->reduce[s], type), true);
 			begin->lane = loop->var;
 			block_add(loops, out, begin);
 		}
@@ -366,7 +366,7 @@ static void begin_parts(
 			enum dtype type = loop->sums[s]->of.type;
 			part[k][s] = cell_new(loops, CELL_REGISTER, loop->sums[s]->of.name, type, 1);
 			block_add(loops, out,
-			        set_new(loops, part[k][s], reduce_start(loops, loop->reduce[s], type), true));
+			        set_new(loops, part[k][s], reduce_start(loops->arena, loop->reduce[s], type), true));
 		}
 }
 

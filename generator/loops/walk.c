@@ -331,25 +331,6 @@ bool block_bends(const struct block *block, int var)
 
 /* ---- reductions (docs/architecture.md) ---- */
 
-const struct expr *reduce_start(struct loops *loops, enum reduce reduce, enum dtype type)
-{
-	bool is_float = dtypes[type].class == CLASS_FLOAT;
-	int bits = dtypes[type].bits;
-	bool is_signed = dtypes[type].class == CLASS_INT;
-	int64_t largest = is_signed ? (int64_t)(UINT64_MAX >> (65 - bits))
-	        : bits == 64        ? -1
-	                            : (int64_t)(UINT64_MAX >> (64 - bits));
-	switch (reduce) {
-	case REDUCE_MAX:
-		return is_float ? expr_number(loops->arena, type, -INFINITY)
-		                : expr_integer(loops->arena, type, is_signed ? -largest - 1 : 0);
-	case REDUCE_MIN:
-		return is_float ? expr_number(loops->arena, type, INFINITY) : expr_integer(loops->arena, type, largest);
-	case REDUCE_PROD: return is_float ? expr_number(loops->arena, type, 1) : expr_integer(loops->arena, type, 1);
-	default: return is_float ? expr_number(loops->arena, type, 0) : expr_integer(loops->arena, type, 0);
-	}
-}
-
 /* One of the two bfloat16, or float16, whose bits a float has. */
 static const struct expr *half_of(struct arena *arena, const struct expr *pair, enum factors factors, bool low)
 {

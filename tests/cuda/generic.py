@@ -61,6 +61,10 @@ c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (b, n) r = Relu(c) e = Qua
     "remainder": (8, False, "x A  z A", "float[1] s = {10000000.0}", "A", "t = Mul(x, s) y = Mod <fmod = 1> (t, z)", {"A": (500, 1048576)}),
     "means": (2.5, False, "x A,B", "", "A", "y = ReduceMean <axes = [1], keepdims = 0> (x)", {"A": (5, 1024), "B": (177, 1024)}),
     "minimum": (4, False, "x A,B", "", "A", "t = Relu(x) y = ReduceMin <axes = [1], keepdims = 0> (t)", {"A": (9, 4), "B": (5000, 32000)}),
+    "columns_few": (5, False, "x A,B", "int64[1] a = {0}", "1,B", "y = ReduceSum <keepdims = 1> (x, a)", {"A": (600, 4096), "B": (37, 512)}),
+    "maximum_of_all": (20, False, "x 1,A", "float[1] c = {0.0}", "1,1", "t = Min(x, c) y = ReduceMax <axes = [1], keepdims = 1> (t)", {"A": (140001, 16777216)}),        # of zeros of both signs
+    "argmax_of_all": (10, False, "x 2,A", "", "2", "t = ArgMax <axis = 1, keepdims = 0> (x) y = Cast <to = 1> (t)", {"A": (131072, 1048576)}),
+    "integers": (20, False, "x A", "float[1] s = {1000.0}", "1", "t = Mul(x, s) c = Cast <to = 6> (t) r = ReduceSum <keepdims = 1> (c) y = Cast <to = 1> (r)", {"A": (131900, 16777216)}),
     "top": (12, False, "x A,B", "int64[1] k = {7}", "A,7", "y, i = TopK <axis = 1> (x, k)", {"A": (3, 1), "B": (1001, 8400)}),
     "argmax": (2.5, False, "x A,B", "", "A", "t = ArgMax <axis = 1, keepdims = 0> (x) y = Cast <to = 1> (t)", {"A": (5, 8), "B": (333, 1000)}),
 }

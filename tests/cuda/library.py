@@ -464,6 +464,11 @@ def groups(ingot, driver, folder):
     done = subprocess.run([ingot, "run", model, "--target", "cuda", "--math", "bf16", "--output", "y=" + out, *[word for name in "xw" for word in ("--input", "%s=%s" % (name, os.path.join(data, name + ".npy")))]],
                           capture_output=True, text=True, env={**os.environ, "LD_LIBRARY_PATH": driver, "STANDIN_KERNELS": kernels, "STANDIN_CAPABILITY": "90", "STANDIN_VERSION": "13090"})
     expect("groups: ingot run", done.returncode == 0 and not done.stderr and np.load(out).tobytes() == want[0].tobytes(), done)
+    for command in ["run", model, *done.args[5:]], ["bench", model, "--rounds", "3", "--math", "bf16"]:              # whom its own architecture fails asks for another
+        for arch, words in (("sm_90", "the image was not compiled from the emulator's text"), ("sm_50", 'no "sm_50" in NVRTC')):
+            done = subprocess.run([ingot, *command, "--target", "cuda", "--arch", arch], capture_output=True, text=True,
+                                  env={**os.environ, "LD_LIBRARY_PATH": driver, "STANDIN_KERNELS": kernels, "STANDIN_CAPABILITY": "90", "STANDIN_VERSION": "13090"})
+            expect("groups: ingot %s --arch %s" % (command[0], arch), done.returncode and words in done.stderr, done)
     print("groups: products of warpgroups, bits of --target c", flush=True)
 
 
