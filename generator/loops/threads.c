@@ -23,13 +23,17 @@ static bool is_whole(const struct kernel *kernel)
 	return !last || local_size(kernel->members.at[last], kernel->outer) == 1;
 }
 
-/* Results so far, where there are several rows of them: a thread goes along each. */
+/* Results so far, or terms that each find a place in a row of their own, where there are several rows: a thread goes
+ * along each. */
 static bool runs_by_threads(const struct definition *d)
 {
 	int64_t rows = 1;
-	FOR (v, d->rank)
+	bool own = d->running;
+	FOR (v, d->rank) {
 		rows *= d->place[v] ? 1 : d->extents[v];
-	return rows > 1 && definition_elements(d) > 0;
+		own |= !d->place[v] && d->extents[v] > 1 && definition_places_use(d, v);
+	}
+	return own && rows > 1 && definition_elements(d) > 0;
 }
 
 /* Elements by themselves, chains of terms among them; or rows, where all but the last have no loops of their own: maps,
@@ -40,7 +44,7 @@ bool loops_by_threads(const struct target *target, const struct kernel *kernel)
 	bool whole = is_whole(kernel);
 	if (!target->thread || target->share.warps)
 		return false;
-	if (!last && kernel->members.at[0]->running)
+	if (!last && definition_scatters(kernel->members.at[0]))
 		return runs_by_threads(kernel->members.at[0]);
 	for (size_t i = 0; i <= last; i++) {
 		const struct definition *d = kernel->members.at[i];
@@ -64,6 +68,7 @@ struct elements {
 	const struct target *target; /* whose threads they are */
 	const struct definition *last;
 	int order[MAX_RANK], count;
+	int kept; /* of terms with places: each thread has some places of order[0]; 0: there are threads enough */
 	bool named, begun, chains;            /* chains: a thread has several sums, term by term */
 	struct copying registers;             /* of the element before */
 	const struct index *before[MAX_RANK]; /* where the element before stood */
@@ -113,6 +118,12 @@ static int neighbours_of(const struct elements *e, int64_t all)
 	return each > NEIGHBOURS_DEAR && cost * each > 2 * NEIGHBOURS_COST ? NEIGHBOURS_DEAR : each;
 }
 
+/* Rounds of such a variable that threads share out. */
+static int64_t rounds_of(const struct elements *e, int n)
+{
+	return e->last->extents[e->order[n]] / (e->kept && !n ? e->kept : 1);
+}
+
 static void define_at(struct elements *e, const struct index **at, struct block *out)
 {
 	struct building *b = e->b;
@@ -127,8 +138,10 @@ static void define_at(struct elements *e, const struct index **at, struct block 
 	for (size_t i = again && e->begun ? last : 0; i <= last; i++) {
 		const struct index *with[MAX_VARS] = { 0 };
 		FOR (n, e->count)
-			if (i == last || e->order[n] < b->outer)
+			if ((i == last || e->order[n] < b->outer) && (n || !e->kept))
 				with[e->order[n]] = at[n];
+		if (e->kept)
+			b->share_from = index_scale(b->loops->arena, at[0], e->kept);
 		building_define(b, b->kernel->members.at[i], with, &made);
 	}
 	if (!again || !e->begun)
@@ -145,7 +158,7 @@ static void add_flat(struct elements *e, const struct index *from, int count, st
 	struct loops *loops = e->b->loops;
 	int64_t extents[MAX_RANK];
 	FOR (n, e->count)
-		extents[n] = e->last->extents[e->order[n]];
+		extents[n] = rounds_of(e, n);
 	e->begun = false;
 	FOR (each, count) {
 		const struct index *at[MAX_RANK];
@@ -232,6 +245,28 @@ static void end_elements(struct elements *e, int64_t all, int each)
 	loops->ends_per = each;
 }
 
+/* Of terms that find places and have too few rows for the GPU, each thread keeps some places of the outermost variable,
+ * and passes by the terms that go elsewhere.  How many threads there are then. */
+static int64_t keep_places(struct elements *e, int64_t rows)
+{
+	const struct definition *d = e->last;
+	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order), n = 0, share = 1;
+	int64_t busy = (int64_t)e->target->lanes * e->target->gpu->processors;
+	while (n < count && !d->place[order[n]])
+		n++;
+	if (!definition_scatters(d) || d->running || n == count || kernel_counted(e->b->kernel) >= 0)
+		return rows;
+	const int64_t extent = d->extents[order[n]];
+	while (share < extent && (extent % share || rows * extent / share > busy))
+		share++;
+	if (share == extent)
+		return rows;
+	memmove(e->order + 1, e->order, (size_t)e->count++ * sizeof *e->order);
+	e->order[0] = e->b->shared = order[n];
+	e->b->share = e->kept = share;
+	return rows * extent / share;
+}
+
 struct loops *loops_threads(
         struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel, bool named)
 {
@@ -245,9 +280,10 @@ struct loops *loops_threads(
 		e.chains |= is_chain(kernel->members.at[i]);
 	int64_t all = 1;
 	for (int n = 0, count = order_by_stride(e.last, 0, e.last->rank, e.order); n < count; n++)
-		if (!e.last->running || !e.last->place[e.order[n]])
+		if (!e.last->place[e.order[n]])
 			all *= e.last->extents[e.order[e.count++] = e.order[n]];
-	int each = e.last->running ? 1 : neighbours_of(&e, all);
+	all = keep_places(&e, all);
+	int each = definition_scatters(e.last) ? 1 : neighbours_of(&e, all);
 	building_cells(&b);
 	end_elements(&e, all, each);
 	add_elements(&e, all, each);
