@@ -126,9 +126,8 @@ static bool are_columns(const struct building *b)
 {
 	const struct kernel *kernel = b->kernel;
 	const struct definition *d = kernel->members.at[0];
-	bool are = d->reduce != REDUCE_NONE && d->order == ORDER_LANES && dtypes[d->type].class == CLASS_FLOAT
-	        && !definition_scatters(d) && definition_terms(d) >= SUMS && !b->loops->target->share.warps
-	        && kernel_counted(kernel) < 0;
+	bool are = d->reduce != REDUCE_NONE && d->order == ORDER_LANES && !definition_scatters(d)
+	        && definition_terms(d) >= SUMS && !b->loops->target->share.warps && kernel_counted(kernel) < 0;
 	for (size_t m = 0; m < kernel->members.count && kernel->members.count > 1; m++) {
 		const struct definition *member = kernel->members.at[m];
 		are &= local_size(member, kernel->outer) == 1 && definition_elements(member) > 0
