@@ -492,25 +492,6 @@ static bool rows_are_lanes(struct building *b, const struct definition *d, int64
 	return r.loads == 1 && r.along;
 }
 
-/* Where blocks are warps and too few, each keeps some places of the outermost variable that has them, and passes by the
- * terms that go elsewhere.  How many, and which variable; 0: it does not pay. */
-static int64_t places_kept(const struct loops *loops, const struct definition *d, const int *own, int taken, int *of)
-{
-	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order), at = 0;
-	int64_t blocks = 1, share = 1;
-	FOR (n, taken)
-		blocks *= d->extents[own[n]];
-	while (at < count && !d->place[order[at]])
-		at++;
-	if (!loops->target->lanes_are_threads || d->running || at == count || 2 * blocks > loops->target->share.tiles)
-		return 0;
-	int64_t extent = d->extents[order[at]];
-	while (extent % share || blocks * extent / share > loops->target->share.tiles)
-		share++;
-	*of = share < extent ? order[at] : *of;
-	return share < extent ? share : 0;
-}
-
 /* Rows of a block side by side where all of them are there; else those that are, one after the other. */
 static void define_rows(struct building *b, struct definition *d, int v, const struct index **with, struct block *out)
 {
@@ -569,10 +550,7 @@ static struct loops *build_places(struct building *b, bool named)
 	        && (taken < ends || work / (double)last * (double)together >= (double)block_work(loops)))
 		taken++;
 	int64_t share = inside && taken == free - inside ? places_share(loops, d, d->extents[own[taken]], work) : 0;
-	int64_t kept = share && share < d->extents[own[taken]] ? 0 : places_kept(loops, d, own, taken, &own[taken]);
-	if (kept)
-		share = kept;
-	else if (!share || share == d->extents[own[taken]]) {
+	if (!share || share == d->extents[own[taken]]) {
 		struct block *out = outer_loops(b, d, own, taken, taken == free ? together : 1, named, with);
 		if (loops->beside > 1 && ends && taken == 1)
 			define_rows(b, d, own[0], with, out);

@@ -70,5 +70,4 @@ bool terms_are_narrowed(const struct building *, const struct definition *);
 /* Does some term go to each element?  Then none needs to begin.  Or to each but those at one end of the variable that
  * has places: it is then fixed there in rest, if that is given. */
 bool scatter_covers(struct arena *, const struct definition *, const struct index **rest);
-bool definition_places_use(const struct definition *, int var); /* do terms go where this variable says? */
 #endif

@@ -566,7 +566,7 @@ bool scatter_covers(struct arena *arena, const struct definition *d, const struc
 	return true;
 }
 
-bool definition_places_use(const struct definition *d, int v)
+static bool places_use(const struct definition *d, int v)
 {
 	FOR (p, d->rank)
 		if (d->place[p] && expr_uses(d->place[p], v))
@@ -614,7 +614,7 @@ static void scatter(struct building *b, struct definition *d, const struct index
 		add_step(b, d, sum, d->body, with, out);
 	bool each = false; /* of the inner elements has a place of its own */
 	for (int n = inner; n < count; n++)
-		each |= definition_places_use(d, order[n]);
+		each |= places_use(d, order[n]);
 	for (int n = inner; n < count && each; n++)
 		out = with[order[n]] ? out : building_map(b, d, order[n], with, out);
 	bool one = places_of_number(b, d, with, at, out, ranges, &range_count);

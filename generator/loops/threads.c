@@ -23,17 +23,14 @@ static bool is_whole(const struct kernel *kernel)
 	return !last || local_size(kernel->members.at[last], kernel->outer) == 1;
 }
 
-/* Results so far, or terms that each find a place in a row of their own, where there are several rows: a thread goes
- * along each. */
+/* Terms that find their places: a thread goes along a row, or some places of it; results so far, where there are several
+ * rows of them. */
 static bool runs_by_threads(const struct definition *d)
 {
 	int64_t rows = 1;
-	bool own = d->running;
-	FOR (v, d->rank) {
+	FOR (v, d->rank)
 		rows *= d->place[v] ? 1 : d->extents[v];
-		own |= !d->place[v] && d->extents[v] > 1 && definition_places_use(d, v);
-	}
-	return own && rows > 1 && definition_elements(d) > 0;
+	return (rows > 1 || !d->running) && definition_elements(d) > 0;
 }
 
 /* Elements by themselves, chains of terms among them; or rows, where all but the last have no loops of their own: maps,
@@ -251,7 +248,7 @@ static int64_t keep_places(struct elements *e, int64_t rows)
 {
 	const struct definition *d = e->last;
 	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order), n = 0, share = 1;
-	int64_t busy = (int64_t)e->target->lanes * e->target->gpu->processors;
+	int64_t busy = (int64_t)e->target->lanes * e->target->share.tiles;
 	while (n < count && !d->place[order[n]])
 		n++;
 	if (!definition_scatters(d) || d->running || n == count || kernel_counted(e->b->kernel) >= 0)
