@@ -488,7 +488,7 @@ def refused_tiles(ingot, folder):
         made = json.load(open(os.path.join(out, "product.json")))
         return made, open(os.path.join(out, "product.kernels.txt")).read()
     for what, arch, before, after in (("a spill", "sm_80,sm_90", '(threads, block.resident)', '(threads, 12)'),
-                                      ("C7511", "sm_90a", "({{ kernel.params }})\n{\n\tlong at", "({{ kernel.params }})\n{\n//% if block\n" + SERIAL + "//% endif\n\tlong at")):
+                                      ("C7511", "sm_90a", "\n{\n\tlong at", "\n{\n//% if block\n" + SERIAL + "//% endif\n\tlong at")):
         usual = [kernel["tile"] for kernel in build("--arch", arch)[0]["kernels"]]
         expect("two products of one code, by blocks", len(usual) == 2 and all(tile.count("x") == 2 for tile in usual), usual)
         expect("the text of a fault: " + what, template.count(before) == 1)
