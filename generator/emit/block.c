@@ -62,15 +62,21 @@ int block_boxes(const struct target *target, const struct contraction *c, struct
 	return 2;
 }
 
-/* [{row}]: of a's box, and of b's, where a tile begins. */
+/* [{term, row}]: of a's box, and of b's, where a tile begins. */
 static struct value boxes_value(struct printing *p, struct printer *printer)
 {
 	const struct contraction *c = p->c;
 	struct launch_box boxes[BOXES_MOST];
 	struct value list = value_list(p->arena);
 	int count = block_boxes(p->emit->target, c, boxes);
-	FOR (i, count)
-		value_list_add(list, value_string(printer_index(printer, box_row(p->arena, c, &boxes[i].lies, i > 0))));
+	FOR (i, count) {
+		struct value box = value_dict(p->arena);
+		const struct index *at[2];
+		box_begins(p->arena, c, &boxes[i].lies, i > 0, at);
+		value_set_string(box, "term", printer_index(printer, at[0]));
+		value_set_string(box, "row", printer_index(printer, at[1]));
+		value_list_add(list, box);
+	}
 	return count ? list : value_none();
 }
 

@@ -2,7 +2,7 @@
  * column (b), follow each other, and rows lie a pitch apart, whatever they are numbered by. */
 #include "kernels/kernels.h"
 
-enum { QUAD = 4 };
+enum { QUAD = 4, CHUNK = 32 };
 
 /* Variables first … first + count - 1 as one: neighbours of the innermost lie `step` apart, all others where it ends.
  * step 0: whatever the first of them says. */
@@ -21,23 +21,27 @@ static bool follow(const struct contraction *c, const struct index *at, int firs
 	return true;
 }
 
-/* rows: those that a block has side by side, from this variable on. */
+/* rows: those that a block has side by side, from this variable on.  Batches are further rows, or further terms: of
+ * those a chunk must not reach into the next ones'. */
 static bool find_box(const struct contraction *c, const struct index *at, int rows, int count, struct tensor_box *box)
 {
-	int64_t one = 1, pitch = 0, terms = 1, last = 0;
+	int64_t one = 1, pitch = 0, terms = 1, last = 0, end;
 	FOR (t, c->terms)
 		terms *= c->extents[c->column + 1 + t];
+	end = terms;
 	if (!index_is_affine(at) || at->constant < 0 || at->constant % QUAD
 	        || !follow(c, at, c->column + 1, c->terms, &one) || !follow(c, at, rows, count, &pitch))
 		return false;
 	pitch = pitch ? pitch : terms;
 	for (int v = 0; v <= c->column; v++) {
-		if (index_factor(at, v) < 0 || index_factor(at, v) % pitch)
+		int64_t factor = index_factor(at, v);
+		bool along = factor % pitch != 0;
+		if (factor < 0 || (along && (factor > pitch || terms % CHUNK)))
 			return false;
-		last += index_factor(at, v) / pitch * (c->extents[v] - 1);
+		*(along ? &end : &last) += (along ? factor : factor / pitch) * (c->extents[v] - 1);
 	}
-	*box = (struct tensor_box){ at->constant, { terms, last + 1 }, pitch };
-	return pitch >= terms && pitch % QUAD == 0 && terms <= INT32_MAX && last < INT32_MAX;
+	*box = (struct tensor_box){ at->constant, { end, last + 1 }, pitch };
+	return pitch >= end && pitch % QUAD == 0 && end <= INT32_MAX && last < INT32_MAX;
 }
 
 /* Packed columns of all batches follow each other. */
@@ -61,15 +65,17 @@ bool find_boxes(const struct target *target, const struct contraction *c, struct
 	        && (packed ? b->extent[1] <= INT32_MAX : find_box(c, c->b_at, c->column, 1, b));
 }
 
-const struct index *box_row(struct arena *arena, const struct contraction *c, const struct tensor_box *box, bool of_b)
+void box_begins(struct arena *arena, const struct contraction *c, const struct tensor_box *box, bool of_b,
+        const struct index **at)
 {
-	const struct index *row = index_constant(arena, 0);
-	const struct index *at = of_b ? c->b_at : c->a_at;
 	int64_t packed = box->extent[1];
+	at[0] = at[1] = index_constant(arena, 0);
 	FOR (v, c->batches) {
 		packed /= of_b ? c->extents[v] : 1;
-		int64_t by = of_b && c->b_mode == B_PACKED ? packed : index_factor(at, v) / box->pitch;
-		row = index_add(arena, row, index_scale(arena, index_var(arena, v, c->extents[v]), by));
+		int64_t factor =
+		        of_b && c->b_mode == B_PACKED ? packed * box->pitch : index_factor(of_b ? c->b_at : c->a_at, v);
+		bool row = factor % box->pitch == 0;
+		at[row] = index_add(arena, at[row],
+		        index_scale(arena, index_var(arena, v, c->extents[v]), row ? factor / box->pitch : factor));
 	}
-	return row;
 }

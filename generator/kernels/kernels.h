@@ -837,13 +837,14 @@ double block_least(const struct target *, const struct product *, int64_t rows, 
 int block_choices(
         const struct target *, const struct contraction *, struct block_choice *); /* all that it can have, each once */
 int64_t block_stage_floats(const struct contraction *, int lanes);                 /* of shared memory, at most */
-/* boxes.c: rows of a, or columns of b, as a tensor of two axes, in dwords, as TMA is told of it; the row of each where a
- * block's own begin to count.  false: they do not lie so, or arguments are pointers alone. */
+/* boxes.c: rows of a, or columns of b, as a tensor of two axes, in dwords, as TMA is told of it; the term and the row of
+ * each where a block's own begin to count.  false: they do not lie so, or arguments are pointers alone. */
 struct tensor_box {
 	int64_t at, extent[2], pitch;
 };
 bool find_boxes(const struct target *, const struct contraction *, struct tensor_box *a, struct tensor_box *b);
-const struct index *box_row(struct arena *, const struct contraction *, const struct tensor_box *, bool of_b);
+void box_begins(
+        struct arena *, const struct contraction *, const struct tensor_box *, bool of_b, const struct index **at);
 /* tile.c */
 enum {
 	VECS_MOST = 4,

@@ -113,6 +113,8 @@ SHAPES = {
     "groups_tf32": ("64 x 64 x 32", {"x": (515, 132)}, {"w": (132, 810), "b": (810,)}, (515, 810), "t = MatMul(x, w) y = Add(t, b)", {**TF32, **GROUPS}),
     "groups_conv": ("64 x 64 x 32", {"x": (2, 24, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 24, 5, 5), "b": (130,)}, (2, 130, 15, 16),
                     "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", {**HALVES, **GROUPS}),
+    "groups_parts": ("128 x 192 x 32", {"x": (200, 4096), "w": (520, 4096)}, {}, (200, 520), "y = Gemm <transB = 1> (x, w)", {**HALVES, **GROUPS}),
+    "groups_batches": ("64 x 64 x 32", {"x": (6, 300, 264), "w": (6, 264, 200)}, {}, (6, 300, 200), "y = MatMul(x, w)", {**HALVES, **GROUPS}),
     "groups_odd": ("128 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 1016)}, (1030, 1016), "t = MatMul(x, w) y = Relu(t)", {**HALVES, **GROUPS}),         # 34 dwords: no quads
     "stored_row": ("4 x 32 x 128", {"x": (1, 515)}, {"w": (515, 1000), "b": (1000,)}, (1, 1000), WIDENED + "t = Gemm(x, v, b) y = Relu(t)", {"w": "float16"}),
     "stored_rows": ("8 x 32 x 128", {"x": (5, 264)}, {"w": (1000, 264)}, (5, 1000), WIDENED + "y = Gemm <transB = 1> (x, v)", {"w": "bfloat16"}),
@@ -283,7 +285,7 @@ BOX_FAULTS = [("no wait for boxes", FULL, "(void)(0, "), ("another phase of what
               ("few bytes", "{{ 4 * block.stage }})", "{{ 4 * block.stage }} - 16)"), ("many bytes", "{{ 4 * block.stage }})", "{{ 4 * block.stage }} + 16)"),
               ("given back early", EMPTY, "mbarrier_arrive(empty + (unsigned)chunk"), ("not given back", EMPTY, "if (chunk < 1) " + EMPTY), ("given back twice", EMPTY, "mbarrier_arrive(empty + (unsigned)(chunk - 1) % {{ block.stages }}), " + EMPTY),
               ("by fewer warps", INIT, INIT[:-1] + " / 2)"), ("no fence behind barriers", "\t\tmbarrier_fence();\n", ""), ("no meeting behind barriers", "\tblock_barrier();\n\tif (threadIdx.y == {{ block.warps }})", "\tif (threadIdx.y == {{ block.warps }})"),
-              ("no meeting in front of sums", "warps_meet(%s)", "(void)%s"), ("rows of a", "{{ boxes[0] }} + m0", "{{ boxes[0] }} + m0 + 1"), ("terms", "&map_b, full + stage, (int)(", "&map_b, full + stage, (int)(1 + ")]
+              ("no meeting in front of sums", "warps_meet(%s)", "(void)%s"), ("rows of a", "{{ boxes[0].row }} + m0", "{{ boxes[0].row }} + m0 + 1"), ("terms", "{{ boxes[1].term }}", "{{ boxes[1].term }} + 1")]
 OF_GROUPS = {"groups_conv": COPY_FAULTS, "groups_borders": GROUP_FAULTS, "groups_bytes": BOX_FAULTS}        # the last has two groups of warps
 
 KINDS = {"bf16": "m16n8k16.row.col.f32.bf16.bf16.f32", "f16": "m16n8k16.row.col.f32.f16.f16.f32", "tf32": "m16n8k8.row.col.f32.tf32.tf32.f32"}
