@@ -78,6 +78,10 @@ void nvrtc_check(
  * EXIT_ENVIRONMENT with the compiler's first message where it refuses. */
 void nvrtc_compile(
         struct build *, const struct nvrtc *, const char *text, const char *name, struct image *, int count, int jobs);
+/* What was compiled before, of that text with those words: where it is kept (NULL: nowhere), its bytes and log. */
+const char *cache_path(struct build *, const char *text, const char *more);
+bool cache_take(struct build *, const char *path, struct image *); /* false: it has not been compiled */
+void cache_give(struct build *, const char *path, const struct image *);
 
 /* ---- cuda/driver.c: a GPU through NVIDIA's driver ---- */
 struct driver_function {

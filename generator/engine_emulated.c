@@ -1,6 +1,7 @@
 /* engine_emulated.c: CUDA sources on the CPU: the .cu text of `build --target cuda`, compiled with the emulator by the
  * system's C++ compiler and loaded. */
 #include "engine.h"
+#include "base/embedded.h"
 #include "emit/emit.h"
 #include "loops/loops.h"
 #include "backends/backends.h"
@@ -53,6 +54,37 @@ static bool is_set(const char *variable)
 	return value && *value;
 }
 
+/* The emulator's own files are the same for every graph: their objects are kept. */
+static void compile_own(struct build *build, struct cc_job job)
+{
+	struct text text;
+	text_init(&text, build);
+	for (size_t i = 0; i < embedded_count; i++)
+		if (!strncmp(embedded_files[i].name, "emulator/", strlen("emulator/")))
+			text_adds(&text, (const char *)embedded_files[i].at);
+	for (int left = job.count; left--; job.sources++, job.objects++) {
+		struct image object = { .log = "" };
+		const char *file = arena_printf(build->arena, "%s/%s", job.directory, *job.objects),
+		           *path = cache_path(build, text.at,
+		                   arena_printf(build->arena, "%s %s %s", job.cc, job.flags, *job.sources));
+		bool kept = cache_take(build, path, &object);
+		job.count = 1;
+		if (!kept) {
+			cc_compile(build, &job);
+			struct mapped made = file_map(build, file);
+			object.bytes = arena_copy(build->arena, (const char *)made.at, made.bytes);
+			object.count = made.bytes;
+			file_unmap(made);
+			cache_give(build, path, &object);
+			continue;
+		}
+		FILE *to = fopen(file, "wb");
+		if (!to || fwrite(object.bytes, 1, object.count, to) != object.count || fclose(to))
+			fail(build, EXIT_ENVIRONMENT, file, "cannot be written");
+	}
+	text_release(&text);
+}
+
 static void emulated_load(struct engine *engine)
 {
 	struct model *model = engine->model;
@@ -82,8 +114,7 @@ static void emulated_load(struct engine *engine)
 	        "-std=c++17 -O1 -w -fPIC -ffp-contract=off -fno-math-errno -D_GLIBCXX_INCLUDE_NEXT_C_HEADERS %s", fma);
 	const char *flags = arena_printf(build->arena, "%s %s", plain, more ? more : "");
 	/* $INGOT_EMULATOR_RACES, $INGOT_EMULATOR_COUNTS: the kernels alone call what watches them, and nothing of the
-	 * sanitizer is linked.  Each file is an object of its own: those of the emulator are the same for every graph,
-	 * which a cache of compilers knows. */
+	 * sanitizer is linked.  Each file is an object of its own. */
 	const bool counted = is_set("INGOT_EMULATOR_COUNTS"), watched = counted || is_set("INGOT_EMULATOR_RACES");
 	const bool groups = lowered->target->gpu->group_dot8s;
 	const char *const sources[] = { arena_printf(build->arena, "%s_emulated.cpp", model->name), "emulator.cpp",
@@ -101,7 +132,7 @@ static void emulated_load(struct engine *engine)
 	job.flags = arena_printf(build->arena, "%s -O2", flags);
 	job.sources++, job.objects++;
 	job.count = (counted ? 3 : watched ? 2 : 1) + groups;
-	cc_compile(build, &job);
+	compile_own(build, job);
 	const char *link[2 * CC_WORDS_MOST + 8] = { NULL };
 	int words = cc_words(build, cxx, link);
 	words += cc_words(build, flags, link + words);

@@ -237,22 +237,19 @@ static const char *cache_folder(struct build *build)
 	return home && *home == '/' ? arena_printf(build->arena, "%s/.cache/ingot", home) : NULL;
 }
 
-static const char *cache_path(struct build *build, const struct nvrtc *n, const char *text, const struct image *image)
+const char *cache_path(struct build *build, const char *text, const char *more)
 {
-	const char *folder = cache_folder(build),
-	           *more = arena_printf(build->arena, "%d.%d %s %d", n->major, n->minor, image->arch, image->ptx);
+	const char *folder = cache_folder(build);
 	uint64_t low = hash_bytes(text, strlen(text), 0), high = hash_bytes(text, strlen(text), 1);
 	if (!folder)
 		return NULL;
-	for (size_t i = 0; i < OPTIONS; i++)
-		more = arena_printf(build->arena, "%s %s", more, options[i]);
 	low ^= hash_bytes(more, strlen(more), 2);
 	high ^= hash_bytes(more, strlen(more), 3);
 	return arena_printf(
 	        build->arena, "%s/%016llx%016llx.image", folder, (unsigned long long)low, (unsigned long long)high);
 }
 
-static bool cache_take(struct build *build, const char *path, struct image *image)
+bool cache_take(struct build *build, const char *path, struct image *image)
 {
 	if (!path || access(path, R_OK))
 		return false;
@@ -288,7 +285,7 @@ static void cache_bound(const char *folder)
 }
 
 /* Where it cannot be kept it is not: the next build compiles again. */
-static void cache_give(struct build *build, const char *path, const struct image *image)
+void cache_give(struct build *build, const char *path, const struct image *image)
 {
 	if (!path)
 		return;
@@ -309,6 +306,14 @@ static void cache_give(struct build *build, const char *path, const struct image
 }
 
 /* ---- all of them ---- */
+static const char *path_of(struct build *build, const struct nvrtc *n, const char *text, const struct image *image)
+{
+	const char *more = arena_printf(build->arena, "%d.%d %s %d", n->major, n->minor, image->arch, image->ptx);
+	for (size_t i = 0; i < OPTIONS; i++)
+		more = arena_printf(build->arena, "%s %s", more, options[i]);
+	return cache_path(build, text, more);
+}
+
 static void compile_missing(struct build *build, const struct nvrtc *n, const char *text, const char *name,
         struct image *const *images, int count, int jobs, char *const *files)
 {
@@ -342,7 +347,7 @@ void nvrtc_compile(struct build *build, const struct nvrtc *n, const char *text,
 	char *files[IMAGES_MOST], *folder;
 	int left = 0;
 	for (int i = 0; i < count; i++) {
-		const char *path = cache_path(build, n, text, &images[i]);
+		const char *path = path_of(build, n, text, &images[i]);
 		if (cache_take(build, path, &images[i]))
 			continue;
 		paths[left] = path;

@@ -3,7 +3,7 @@
 library, or the JIT, in three orders of threads and copies, and, where NVRTC is there, no spill.  Products of bytes are fragments of tensor cores: their sums are exact,
 so that bits say whether each fragment lies where it should; IMMA is in their loop, and of 128 x 128 an SM holds two blocks.
 
-    shapes.py INGOT [NAME…]        exit 0: right, 1: wrong, 77: no C++ compiler or no NumPy.  All of them with INGOT_LONG=1"""
+    shapes.py INGOT [NAME…]        exit 0: right, 1: wrong, 77: no C++ compiler or no NumPy.  All of them, and every planted fault, with INGOT_LONG=1"""
 import concurrent.futures
 import functools
 import json
@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 try:
     import numpy
+    from here import by_turns
     from same import same
 except ImportError as missing:
     print("skipped: %s" % missing)
@@ -300,7 +301,7 @@ def wrongs_planted(ingot, folder, name):
     for part in "cuda/prelude.jinja", "cuda/contraction.jinja", "common/contraction.jinja":
         with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "templates", part)) as f:
             texts[part] = f.read()
-    for what, before, after in OF_GROUPS[name] if "sm_90a" in math else FAULTS[:1] + [("type of fragments", KINDS[math[1]], KINDS["bf16"])] if math else FAULTS + [("no swizzle", ">> 3 & 28", ">> 3 & 0")]:
+    for what, before, after in by_turns(OF_GROUPS[name], int(os.environ.get("INGOT_SEED", "1")), 6) if "sm_90a" in math else FAULTS[:1] + [("type of fragments", KINDS[math[1]], KINDS["bf16"])] if math else FAULTS + [("no swizzle", ">> 3 & 28", ">> 3 & 0")]:
         if sum(text.count(before) for text in texts.values()) != 1:
             yield "the text of a fault: %s" % what
         for part, text in texts.items():
