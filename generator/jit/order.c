@@ -12,12 +12,20 @@ struct ordering {
 	const char *names[MAX_VARS];
 	const struct index *with[MAX_VARS]; /* of the definition's variables, but the last output variable */
 	const char *part[ORDER_PARTS], *before[ORDER_PARTS];
+	/* What parts read of lanes that lie apart stands in rows of its own, once. */
+	VECTOR(const struct expr *) apart;
+	VECTOR(const char *) lies;
 };
 
 /* A part of the position that is looked at, or of those before. */
 static bool place_part(void *user, const struct expr *load, const struct dims *d, struct operand *out)
 {
 	const struct ordering *o = user;
+	FOR_ALL (i, o->lies)
+		if (load == o->apart.at[i] && d->lane == ORDER_KEY) {
+			*out = (struct operand){ .at = arena_printf(o->b->arena, "%s + k", o->lies.at[i]), .lane = 1 };
+			return true;
+		}
 	FOR (i, o->order->part_count) {
 		const struct order_part *part = &o->order->parts[i];
 		bool now = load->of == part->now;
@@ -28,6 +36,11 @@ static bool place_part(void *user, const struct expr *load, const struct dims *d
 		return true;
 	}
 	return false;
+}
+
+static const struct expr *at_row(const struct ordering *o, const struct expr *expr)
+{
+	return expr_substitute(o->b->arena, expr, o->with);
 }
 
 /* The expression at each position of a row: an array of lanes. */
@@ -43,7 +56,6 @@ static const char *add_row(struct ordering *o, const struct expr *expr)
 	}
 	const char *at = blocks_lanes(b, expr->type, n, NULL);
 	/* Its scratch is nobody else's: what a row needs must not lie over what was made ahead of all rows. */
-	expr = expr_substitute(arena, expr, o->with);
 	b->list = expr_uses(expr, ORDER_ROW) ? list : b->first; /* the same for all rows: ahead of them */
 	struct value loop = blocks_open(b, "for", "body", &outer);
 	value_set_string(loop, "name", "k");
@@ -57,6 +69,37 @@ static const char *add_row(struct ordering *o, const struct expr *expr)
 	return at;
 }
 
+static void see_apart(void *user, const struct expr *load)
+{
+	struct ordering *o = user;
+	FOR_EACH (const struct expr *other, o->apart)
+		if (other == load)
+			return;
+	if (lanes_of(load->type) && load->of->source != SOURCE_CONSTANT
+	        && index_factor(schedule_address(o->b->arena, load->of, load->at), ORDER_KEY) > 1)
+		push(o->b->arena, &o->apart, load);
+}
+static void add_apart(struct ordering *o)
+{
+	FOR (i, o->order->part_count)
+		expr_loads_outside(at_row(o, o->order->parts[i].value), see_apart, o);
+	FOR_EACH (const struct expr *load, o->apart) {
+		const char *row = add_row(o, load);
+		push(o->b->arena, &o->lies, row);
+	}
+}
+
+/* Comparisons of floats, and what they are together, as the floats 1 and 0; NULL: it is something else. */
+static const struct expr *truth_of(struct arena *arena, const struct expr *e)
+{
+	if (e->kind == EXPR_CAST)
+		return e->arg[0]->type == DTYPE_F32 && expr_says_truth(e->arg[0]) ? e->arg[0] : NULL;
+	if (e->kind != EXPR_SCALAR || (e->opcode != SCALAR_and && e->opcode != SCALAR_or))
+		return NULL;
+	const struct expr *a = truth_of(arena, e->arg[0]), *b = truth_of(arena, e->arg[1]);
+	return a && b ? expr_scalar(arena, e->opcode == SCALAR_and ? SCALAR_mul : SCALAR_max, a, b, NULL) : NULL;
+}
+
 /* What bars position k: its parts held against those before. */
 static struct value add_choice(struct ordering *o)
 {
@@ -64,9 +107,10 @@ static struct value add_choice(struct ordering *o)
 	struct arena *arena = b->arena;
 	const struct row_order *order = o->order;
 	struct value choice = value_dict(arena), rows = value_list(arena), list = b->list, calls = value_list(arena);
+	add_apart(o);
 	FOR (i, order->part_count) {
 		const struct order_part *part = &order->parts[i];
-		o->part[i] = add_row(o, part->value);
+		o->part[i] = add_row(o, at_row(o, part->value));
 		if (!part->before || b->cannot)
 			continue;
 		struct value row = value_dict(arena);
@@ -76,13 +120,15 @@ static struct value add_choice(struct ordering *o)
 		value_list_add(rows, row);
 	}
 	struct operand most = { blocks_lanes(b, DTYPE_I64, 1, NULL), 0, 1, false, false };
-	blocks_into(b, expr_cast(arena, DTYPE_I64, expr_substitute(arena, o->d->choice[CHOICE_MOST], o->with)),
-	        &dims_one, most);
+	blocks_into(b, expr_cast(arena, DTYPE_I64, at_row(o, o->d->choice[CHOICE_MOST])), &dims_one, most);
 	b->list = calls;
 	struct dims d = { -1, ORDER_BEFORE, "1", "taken", 1, order->kept };
-	const char *barred = blocks_lanes(b, DTYPE_I32, order->kept, NULL), *any = blocks_lanes(b, DTYPE_I32, 1, NULL);
-	blocks_into(b, order->bars, &d, (struct operand){ barred, 0, 1, false, false });
-	blocks_call(b, "m_sums_i32_max", "sums1", arena_printf(arena, "%s, %s, 0, 1, taken", any, barred));
+	const struct expr *truth = truth_of(arena, order->bars), *bars = truth ? truth : order->bars;
+	const char *barred = blocks_lanes(b, bars->type, order->kept, NULL),
+	           *any = blocks_lanes(b, bars->type, 1, NULL);
+	blocks_into(b, bars, &d, (struct operand){ barred, 0, 1, false, false });
+	blocks_call(b, truth ? "m_sums_max" : "m_sums_i32_max", "sums1",
+	        arena_printf(arena, "%s, %s, 0, 1, taken", any, barred));
 	b->list = list;
 	value_set_string(choice, "most", most.at);
 	value_set_string(choice, "any", any);
@@ -100,7 +146,7 @@ bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	bool chooses = definition_chooses(d), asks = chooses && d->choice[CHOICE_THERE]->kind != EXPR_NUMBER;
 	struct ordering o = { b, kernel, order, d,
 		{ [ORDER_BLOCK] = "b", [ORDER_BEFORE] = "j", [ORDER_KEY] = "k", [ORDER_ROW] = "row", [ORDER_AT] = "t" },
-		{ 0 }, { 0 }, { 0 } };
+		.with = { 0 } };
 	blocks_begin(b, emit, o.names, NULL);
 	b->place = place_part;
 	b->user = &o;
@@ -113,7 +159,8 @@ bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		blocks_cannot(b, "the menu has no order of such keys");
 		return false;
 	}
-	const char *key = add_row(&o, d->body), *there = asks ? add_row(&o, d->choice[CHOICE_THERE]) : "0";
+	const char *key = add_row(&o, at_row(&o, d->body)),
+	           *there = asks ? add_row(&o, at_row(&o, d->choice[CHOICE_THERE])) : "0";
 	value_dict_set(out->value, "choice", chooses ? add_choice(&o) : value_none());
 	value_dict_set(out->value, "first", b->first);
 	value_dict_set(out->value, "calls", keys);
