@@ -1,5 +1,7 @@
 """here.py: the CPUs that a test can run on this machine, or on the one it is taken for ($INGOT_NATIVE)."""
 import os
+import sys
+import tempfile
 
 LONG = bool(os.environ.get("INGOT_LONG"))
 
@@ -44,3 +46,13 @@ def by_turns(items, turn, most):
     """So many of the items, others with each turn; all with INGOT_LONG=1."""
     items = list(items)
     return items if LONG or len(items) <= most else [items[(turn * most + i) % len(items)] for i in range(most)]
+
+
+def part_of(*parts):
+    """What the part returns, or nothing, that the second word names, in a folder of its own; 1 where what it asserts is wrong."""
+    with tempfile.TemporaryDirectory(prefix=sys.argv[2] + ".") as scratch:
+        try:
+            return {one.__name__: one for one in parts}[sys.argv[2]](scratch)
+        except AssertionError as wrong:
+            print(wrong)
+            return 1

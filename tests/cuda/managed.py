@@ -165,7 +165,7 @@ def bare(ingot, driver, folder):
     expect("both: bits", said["c"] == said["cuda"])
     done = subprocess.run([os.path.join(out, "program")], capture_output=True, text=True, env={**there, "STANDIN_CALLS": os.path.join(folder, "calls")})
     calls = int(open(os.path.join(folder, "calls")).read())
-    for n in range(1, calls + 1, 1 if LONG else 9):
+    for n in range(1, calls + 1, 1 if LONG else 17):
         done = subprocess.run([os.path.join(out, "program")], capture_output=True, text=True, env={**there, "STANDIN_FAIL": str(n)})
         failed = [line[8:] for line in done.stderr.splitlines() if line.startswith("failed: ")]
         left = [line for line in done.stderr.splitlines() if not line.startswith("failed: ")]

@@ -133,7 +133,7 @@ EVERYWHERE = [name for name, shape in SHAPES.items() if "arch" not in dict(*shap
 PLANTED = ("bytes_zero", "float16_borders", "tf32_inputs", "groups_borders", "groups_bytes", "groups_conv")
 # Without INGOT_LONG others stand for these, of the same tile, and NVRTC compiles each text for one architecture, by turns.
 LONG = bool(os.environ.get("INGOT_LONG"))
-LONG_ALONE = """quads inputs transposed epilogue heavy_large few_rows conv_1x1 conv_5x5 attention conv_deep bytes_borders bytes_inputs bytes_batches bytes_one_row bytes_conv halves_inputs
+LONG_ALONE = """batches conv_few halves_large halves_borders quads inputs transposed epilogue heavy_large few_rows conv_1x1 conv_5x5 attention conv_deep bytes_borders bytes_inputs bytes_batches bytes_one_row bytes_conv halves_inputs
 halves_chain float16_large float16_conv tf32_large tf32_borders tf32_row tf32_conv stored_large stored_borders stored_conv""".split()
 
 

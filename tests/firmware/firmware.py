@@ -13,7 +13,7 @@ An LSTM runs step by step, its state kept by --state.
 With --io workspace a small network and kws have inputs and outputs there, and MLPerf Tiny's take a part of TFLite Micro's RAM.
 Where there is no FPU no float is multiplied in a network that is quantised from end to end.
 With size no network's weights take more bytes in flash than its file: those of quantised ones stay one byte each.
-Cases: examples/digits always, mlperf_kws_f32 and MLPerf Tiny's four quantised networks where $INGOT_CASES (else ../shared/cases beside the project) has them."""
+Cases: examples/digits always, mlperf_kws_f32 and MLPerf Tiny's four quantised networks (the largest, vww, with --long) where $INGOT_CASES (else ../shared/cases beside the project) has them."""
 import json
 import os
 import re
@@ -382,7 +382,7 @@ def main():
     for cpu in set(BOARDS) - set(cpus):
         print("%s is left out: no %sgcc, or no qemu-system-%s" % (cpu, BOARDS[cpu][0], BOARDS[cpu][2].split()[0]))
     networks = [("digits", os.path.join(ROOT, "examples", "digits"))]
-    for name in ("mlperf_kws_f32", *QUANTISED):
+    for name in ("mlperf_kws_f32", *(name for name in QUANTISED if LONG or name != "mlperf_vww_i8")):      # whose layers are of the kinds of kws and ic
         case = os.path.join(CASES, "models", name)
         if os.path.exists(os.path.join(case, "model.onnx")):
             networks.append((name, case))

@@ -11,13 +11,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 try:
     import numpy as np
     import packages
+    from here import part_of
     from packages import MARCH, STRICT, build, call
 except SystemExit:
     raise
@@ -277,15 +277,5 @@ def graphs(scratch):
         shutil.rmtree(folder)
 
 
-def main():
-    parts = {one.__name__: one for one in (tensors, models, graphs)}
-    with tempfile.TemporaryDirectory(prefix="names.") as scratch:
-        try:
-            return parts[sys.argv[2]](scratch) or 0
-        except AssertionError as wrong:
-            print(wrong)
-            return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(part_of(tensors, models, graphs))

@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 try:
@@ -24,7 +23,7 @@ except ImportError as missing:
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
-from here import by_turns, some_cpus, v3, v4
+from here import by_turns, part_of, some_cpus, v3, v4
 from same import same
 CASES = os.environ.get("INGOT_CASES", os.path.join(ROOT, "..", "shared", "cases"))
 NETWORKS = ["mnist_onnx2c", "mlperf_ad_f32", "mlperf_kws_f32", "mlperf_ic_f32", "mjp_go1", "dtln_1"]
@@ -666,16 +665,6 @@ def state(scratch):
         assert done.returncode == 2 and wrong[0] in done.stderr and not os.path.exists(os.path.join(scratch, "none")), "%s: exit %d %s" % (wrong, done.returncode, done.stderr)
 
 
-def main():
-    parts = {one.__name__: one for one in (warnings, bits, whole, consumer, aarch64, libm, codes, refused, objects, compiler, hpp, state, dispatch)}
-    with tempfile.TemporaryDirectory(prefix="generated.") as scratch:
-        try:
-            return parts[sys.argv[2]](scratch) or 0
-        except AssertionError as wrong:
-            print(wrong)
-            return 1
-
-
 INGOT = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "ingot"
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(part_of(warnings, bits, whole, consumer, aarch64, libm, codes, refused, objects, compiler, hpp, state, dispatch))

@@ -8,11 +8,11 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "generated"))
 import packages
+from here import part_of
 from packages import LONG, answer, build, call, inputs_to, networks
 
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-pedantic", "-Werror"]
@@ -121,15 +121,5 @@ target_link_libraries(program PRIVATE one two)
     call([os.path.join(scratch, "by_pc")])
 
 
-def main():
-    parts = {one.__name__: one for one in (bits, contexts, folder)}
-    with tempfile.TemporaryDirectory(prefix="managed.") as scratch:
-        try:
-            return parts[sys.argv[2]](scratch) or 0
-        except AssertionError as wrong:
-            print(wrong)
-            return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(part_of(bits, contexts, folder))

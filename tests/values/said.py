@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""values.py INGOT: an input of integers whose value is known where a model is compiled: by --value, or by the data of run and check where what the model is depends on
+"""said.py INGOT: an input of integers whose value is known where a model is compiled: by --value, or by the data of run and check where what the model is depends on
 it.  Another value is a status on every target.  77 where NumPy is not there."""
 import json
 import os
