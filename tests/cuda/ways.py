@@ -4,7 +4,7 @@
     ways.py INGOT [--seed N] [NAME…]        exit 0: right, 1: wrong, 77: no NVRTC, no C++ compiler or no NumPy
 
 The ways are `ingot run --target cuda`, which compiles for the GPU that it finds; the bare library and the managed one with its runtime, which have code for sm_80,
-sm_90, sm_100 and PTX.  A sample, drawn by the seed ($INGOT_SEED): the digits and two more of the smaller ones, each way on some GPUs.  INGOT_LONG=1, or names: all
+sm_90, sm_100 and PTX.  A sample, drawn by the seed ($INGOT_SEED): the digits and one more of the smaller ones, each way on some GPUs.  INGOT_LONG=1, or names: all
 of it; of the networks for large pictures a call each, of others three."""
 import argparse
 import os
@@ -97,7 +97,7 @@ def all_of(options, ingot, folder, driver):
             there[name] = case
     if not everything:
         small = [name for name in there if name not in EXAMPLES]
-        there = {name: there[name] for name in EXAMPLES + draw.sample(small, min(2, len(small)))}
+        there = {name: there[name] for name in EXAMPLES + draw.sample(small, min(1, len(small)))}
     some = lambda count: CAPABILITIES if everything else sorted(draw.sample(CAPABILITIES, count))
     for name, case in there.items():
         subject = Subject(ingot, name, case, folder)
