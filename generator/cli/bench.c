@@ -236,7 +236,7 @@ static void table_add(struct table *table, struct row row)
 		print_row(table, &row);
 	json_t *one = json_pack("{s:s,s:o,s:s,s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:s}", "name", kernel->name, "nodes",
 	        nodes_of(kernel), "form", row.form ? row.form : "compiled", "template",
-	        kernel->template_name ? kernel->template_name : "", "tile", kernel->tile, "lanes",
+	        kernel_template(arena, table->cli->options.target, kernel), "tile", kernel->tile, "lanes",
 	        row.form ? row.form : kernel_lanes_text(arena, kernel), "microseconds", row.time, "flops",
 	        kernel->flops, "multiply_adds", row.work.multiply_adds, "operations", row.work.operations, "bytes",
 	        row.work.bytes, "of_limit", row.limit / row.time, "bound", row.bound);

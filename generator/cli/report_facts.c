@@ -102,11 +102,11 @@ static json_t *kernel_json(struct facts *facts, const struct kernel *kernel)
 	const struct node *node = kernel->root->node;
 	return json_pack("{s:s,s:o,s:s,s:o,s:s,s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:o,s:o,s:o}", "name", kernel->name, "nodes",
 	        nodes, "op", node ? clean(facts, node->type) : "", "computes", nodes_json(facts, kernel), "shape",
-	        shapes[kernel->shape].name, "template", kernel->template_name ? kernel->template_name : "", "tile",
-	        kernel->tile, "lanes", kernel_lanes_text(facts->arena, kernel), "flops", kernel->flops, "multiply_adds",
-	        work.multiply_adds, "operations", work.operations, "bytes", work.bytes, "reads",
-	        params_json(facts, kernel, false), "writes", params_json(facts, kernel, true), "inside",
-	        inside_json(kernel));
+	        shapes[kernel->shape].name, "template",
+	        kernel_template(facts->arena, facts->model->lowered->target, kernel), "tile", kernel->tile, "lanes",
+	        kernel_lanes_text(facts->arena, kernel), "flops", kernel->flops, "multiply_adds", work.multiply_adds,
+	        "operations", work.operations, "bytes", work.bytes, "reads", params_json(facts, kernel, false),
+	        "writes", params_json(facts, kernel, true), "inside", inside_json(kernel));
 }
 
 /* Each node that the graph has, and the kernels that compute it: none where it folded, or is another's memory. */

@@ -608,5 +608,5 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 void contraction_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
 	struct printing printing;
-	template_render(emit->templates, kernel->template_name, contraction_values(emit, kernel, &printing), out);
+	emit_render(emit, kernel, contraction_values(emit, kernel, &printing), out);
 }

@@ -98,6 +98,7 @@ const char *printer_before_narrow(struct printer *, const struct expr *);
 const char *printer_lane_gather_two(struct printer *, const struct definition *, const struct index *address);
 
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */
+void emit_render(struct emit *, const struct kernel *, struct value, struct text *); /* by its template */
 const char *emit_kernel_comment(struct emit *, const struct kernel *);
 struct value emit_kernel_value(struct emit *, const struct kernel *);
 /* `many`: a let of that number; what it ends comes besides (c/ends.jinja). */

@@ -129,5 +129,5 @@ void fused_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 		emit_kernel(emit, fused->body->kernels.at[s], out);
 		text_addc(out, '\n');
 	}
-	template_render(emit->templates, kernel->template_name, fused_values(emit, kernel, NULL), out);
+	emit_render(emit, kernel, fused_values(emit, kernel, NULL), out);
 }

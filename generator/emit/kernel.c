@@ -54,6 +54,11 @@ static void add_shape(struct text *out, const struct definition *d)
 	text_addc(out, ']');
 }
 
+void emit_render(struct emit *emit, const struct kernel *kernel, struct value values, struct text *out)
+{
+	template_render(emit->templates, kernel_template(emit->arena, emit->target, kernel), values, out);
+}
+
 const char *emit_kernel_comment(struct emit *emit, const struct kernel *kernel)
 {
 	struct text text;
@@ -63,8 +68,8 @@ const char *emit_kernel_comment(struct emit *emit, const struct kernel *kernel)
 		text_addc(&text, ' ');
 		add_name(&text, kernel->members.at[m]->name);
 	}
-	text_printf(&text, ".  %s%s", kernel->template_name ? kernel->template_name : "",
-	        kernel->template_name ? ", " : "");
+	const char *template = kernel_template(emit->arena, emit->target, kernel);
+	text_printf(&text, ".  %s%s", template, *template ? ", " : "");
 	kernel_tile_text(kernel, &text);
 	text_printf(&text, "; blocks: %s\n", kernel->blocks_of ? kernel->blocks_of : "one");
 	if (kernel->times > 1)

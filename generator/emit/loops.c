@@ -482,7 +482,7 @@ static void print_function(
 		        "its rows take %lld bytes of scratch; %s has %lld", (long long)e.scratch, emit->target->name,
 		        (long long)emit->target->scratch_bytes);
 	}
-	template_render(emit->templates, loops->kernel->template_name, globals, out);
+	emit_render(emit, loops->kernel, globals, out);
 }
 
 void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out)

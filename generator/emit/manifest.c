@@ -66,15 +66,15 @@ static json_t *kernel_json(const struct writing *w, const struct kernel *kernel,
 	FOR_ALL (m, kernel->members)
 		json_array_append_new(nodes, json_string(kernel->members.at[m]->name));
 	row = json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o*,s:f,s:f}", "name", kernel->name, "symbol",
-	        emit_symbol(w->emit, kernel), "template", kernel->template_name ? kernel->template_name : "", "tile",
-	        kernel->tile, "lanes", kernel_lanes_text(w->emit->arena, kernel), "nodes", nodes, "arguments",
+	        emit_symbol(w->emit, kernel), "template", kernel_template(w->emit->arena, w->emit->target, kernel),
+	        "tile", kernel->tile, "lanes", kernel_lanes_text(w->emit->arena, kernel), "nodes", nodes, "arguments",
 	        arguments, "flops", kernel->flops, "bytes", kernel->bytes);
 	if (kernel->shape != SHAPE_REPEAT)
 		return row;
 	json_t *body = json_array();
 	FOR (s, kernel_inside(kernel)->kernels.count)
 		json_array_append_new(body, kernel_json(w, kernel_inside(kernel)->kernels.at[s], NULL));
-	if (!kernel->template_name)
+	if (w->emit->target->lanes_are_threads)
 		json_object_del(row, "symbol");
 	json_object_set_new(row, "rounds", json_integer((json_int_t)kernel->root->loop.repeat->rounds));
 	json_object_set_new(row, "body", body);

@@ -194,5 +194,5 @@ void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 	        order->keys ? emit_buffer((void *)(uintptr_t)kernel, order->keys) : "", "positions",
 	        order->positions ? emit_buffer((void *)(uintptr_t)kernel, order->positions) : "", "kernel",
 	        emit_kernel_value(emit, kernel), "target", emit_target_value(emit));
-	template_render(emit->templates, kernel->template_name, values, out);
+	emit_render(emit, kernel, values, out);
 }

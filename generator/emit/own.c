@@ -35,5 +35,5 @@ void own_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 		value_set(globals, told[i], value_dict_get(*own->globals, told[i]));
 	value_set(globals, "inputs", inputs, "outputs", outputs, "blocks", kernel->blocks, "kernel",
 	        emit_kernel_value(emit, kernel), "target", emit_target_value(emit));
-	template_render(emit->templates, kernel->template_name, globals, out);
+	emit_render(emit, kernel, globals, out);
 }

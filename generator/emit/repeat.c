@@ -108,6 +108,6 @@ void repeat_emit(struct emit *emit, const struct kernel *kernel, struct text *ou
 			emit_kernel(emit, body->kernels.at[s], out);
 			text_addc(out, '\n');
 		}
-	if (kernel->template_name)
-		template_render(emit->templates, kernel->template_name, repeat_values(emit, kernel, NULL), out);
+	if (!emit->target->lanes_are_threads)
+		emit_render(emit, kernel, repeat_values(emit, kernel, NULL), out);
 }

@@ -66,5 +66,5 @@ void strips_emit(struct emit *emit, const struct kernel *kernel, struct text *ou
 	        "border", s->border, "borders", value_bool(s->low > 0 || s->high < s->lines), "make", make, "product",
 	        product);
 	set_lines(values, arena, s);
-	template_render(emit->templates, kernel->template_name, values, out);
+	emit_render(emit, kernel, values, out);
 }

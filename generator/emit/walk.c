@@ -51,5 +51,5 @@ struct value walk_values(struct emit *emit, const struct kernel *kernel)
 
 void walk_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
-	template_render(emit->templates, kernel->template_name, walk_values(emit, kernel), out);
+	emit_render(emit, kernel, walk_values(emit, kernel), out);
 }

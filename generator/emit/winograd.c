@@ -247,5 +247,5 @@ void winograd_emit(struct emit *emit, const struct kernel *kernel, struct text *
 	        value_function(p->arena, "place", "image row column channel", call_place, p));
 	value_set(values, "start", value_function(p->arena, "start", "channel left", call_start, p), "result",
 	        value_function(p->arena, "result", "value image row column channel left at", call_result, p));
-	template_render(emit->templates, kernel->template_name, values, out);
+	emit_render(emit, kernel, values, out);
 }

@@ -242,7 +242,6 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->tile = arena_printf(
 	        lowered->arena, "F(%d), %d x %d", c->rewrite->m, c->tile.rows, c->tile.vecs * target->lanes);
 	kernel->lanes = (struct kernel_lanes){ target->lanes, DTYPE_F32, false };
-	kernel->template_name = arena_printf(lowered->arena, "%s/winograd.jinja", target->family);
 	const struct definition *u = c->rewrite->parts[WINOGRAD_FILTERS];
 	if (u->source == SOURCE_COMPUTED)
 		return;

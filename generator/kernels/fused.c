@@ -924,6 +924,5 @@ void fused_choose(struct lowered *lowered, struct kernel *kernel)
 	}
 	kernel->blocks_of =
 	        arena_printf(lowered->arena, "blocks of %lld rows", (long long)(fused->rows * fused->inner));
-	kernel->template_name = arena_printf(lowered->arena, "%s/fused.jinja", lowered->target->family);
 	kernel->warps = lowered->target->lanes_are_threads ? WARPS : 0;
 }

@@ -93,6 +93,8 @@ struct shape_row {
 	int64_t (*tiles)(const struct kernel *);                /* what a grid runs side by side; NULL: its blocks */
 };
 extern const struct shape_row shapes[SHAPE_COUNT];
+/* "c/contraction.jinja"; "": a GPU's host goes round, no text does. */
+const char *kernel_template(struct arena *, const struct target *, const struct kernel *);
 
 /* What a kernel was reckoned to cost alone and shared, in cycles: its work, or its largest part; fork and join; lines
  * that come from other cores. */
@@ -139,7 +141,6 @@ struct kernel {
 	double flops, bytes;       /* for cost, bench and the manifest */
 	const char *tile;          /* for people: "6 x 64"; "": it has none */
 	struct kernel_lanes lanes; /* for people; of what its code really does */
-	const char *template_name; /* "c/contraction.jinja" */
 	struct kernel
 	        *same; /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
 	int times;     /* … and serves this many kernels */

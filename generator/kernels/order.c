@@ -181,7 +181,6 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 	        : order->room < order->n
 	        ? arena_printf(lowered->arena, "best %lld of %lld", (long long)order->best, (long long)order->room)
 	        : "bytes";
-	kernel->template_name = arena_printf(lowered->arena, "%s/order.jinja", target->family);
 }
 
 void order_parameters(struct lowered *lowered, struct kernel *kernel)

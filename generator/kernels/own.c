@@ -41,7 +41,6 @@ void own_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->blocks = repeat->own->blocks;
 	kernel->blocks_of = "as its text says";
 	kernel->tile = "";
-	kernel->template_name = arena_printf(lowered->arena, "%s/%s.jinja", lowered->target->family, repeat->own->name);
 }
 
 void own_parameters(struct lowered *lowered, struct kernel *kernel)

@@ -47,8 +47,9 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 			print_place(param->of, out);
 			text_addc(out, '\n');
 		}
-		if (kernel->template_name) {
-			text_printf(out, "    template  %s, ", kernel->template_name);
+		const char *template = kernel_template(lowered->arena, lowered->target, kernel);
+		if (*template) {
+			text_printf(out, "    template  %s, ", template);
 			kernel_tile_text(kernel, out);
 			text_addc(out, '\n');
 		}

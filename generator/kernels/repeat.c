@@ -87,8 +87,6 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 	name_inside(lowered, kernel);
 	kernel->tile = arena_printf(
 	        lowered->arena, "%s%lld rounds", repeat->going < 0 ? "" : "up to ", (long long)repeat->rounds);
-	kernel->template_name =
-	        lowered->target->lanes_are_threads ? NULL : "c/repeat.jinja"; /* a GPU's host goes round */
 }
 
 void repeat_parameters(struct lowered *lowered, struct kernel *kernel)

@@ -21,3 +21,12 @@ const struct shape_row shapes[SHAPE_COUNT] = {
 		.same = repeat_same },
 	[SHAPE_WALK] = { .name = "walk", .label = walk_label, .choose = walk_choose, .parameters = generic_parameters },
 };
+/* clang-format on */
+
+const char *kernel_template(struct arena *arena, const struct target *target, const struct kernel *kernel)
+{
+	if (kernel->shape == SHAPE_REPEAT && target->lanes_are_threads)
+		return "";
+	return arena_printf(arena, "%s/%s.jinja", target->family,
+	        kernel->shape == SHAPE_OWN ? kernel->root->loop.repeat->own->name : shapes[kernel->shape].name);
+}

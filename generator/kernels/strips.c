@@ -426,7 +426,6 @@ void strips_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->tile = product->tile;
 	kernel->blocks = 1;
 	kernel->blocks_of = arena_printf(lowered->arena, "all; strips of up to %lld lines", (long long)s->most);
-	kernel->template_name = arena_printf(lowered->arena, "%s/strips.jinja", lowered->target->family);
 	s->inside_of = arena_new(lowered->arena, struct lowered);
 	*s->inside_of =
 	        (struct lowered){ .program = lowered->program, .arena = lowered->arena, .target = lowered->target };

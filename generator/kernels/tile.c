@@ -556,7 +556,6 @@ static void say_tile(const struct lowered *lowered, struct kernel *kernel)
 	                c->tile.vecs * target->lanes, c->block.depth)
 	        : arena_printf(lowered->arena, "%d x %d", c->tile.rows, c->tile.vecs * target->lanes);
 	kernel->lanes = (struct kernel_lanes){ target->lanes, c->product->sum, false };
-	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
 }
 
 /* Its like for each of the other GPUs. */

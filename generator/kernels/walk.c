@@ -23,5 +23,4 @@ void walk_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->tile = threads          ? "a tree of each thread"
 	        : target->options.small ? "one row"
 	                                : arena_printf(lowered->arena, "%d rows", WALK_ROWS);
-	kernel->template_name = arena_printf(lowered->arena, "%s/walk.jinja", target->family);
 }

@@ -111,7 +111,6 @@ void loops_finish(struct lowered *lowered, struct kernel *kernel)
 	                                : kernel->warps;
 	if (loops->elements)
 		kernel->lanes.type = kernel->members.at[kernel->members.count - 1]->type;
-	kernel->template_name = arena_printf(arena, "%s/loops.jinja", lowered->target->family);
 }
 
 struct loops *loops_of(const struct kernel *kernel, struct arena *arena)
