@@ -728,8 +728,9 @@ struct graph *read_head(struct build *build, const char *file, const char *text,
 	return graph;
 }
 
-struct graph *read_text(struct reader *reader, const char *text, size_t count)
+struct graph *read_text(struct reader *reader, const void *file, size_t count)
 {
+	const char *text = file;
 	struct scan s = { reader, text, text, text + count };
 	struct header header = parse_header(&s);
 	reader_ir(reader, header.ir_version);

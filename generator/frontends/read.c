@@ -25,8 +25,9 @@ static const struct {
 
 /* Text begins with <, after blanks and comments; no protobuf does: '<' would end a group that nothing began, '#' begin
  * one. */
-static bool is_text(const char *at, size_t count)
+static bool is_text(const void *file, size_t count)
 {
+	const char *at = file;
 	size_t i = 0;
 	while (i < count && (strchr(" \t\r\n", at[i]) ? at[i] != 0 : at[i] == '#'))
 		if (at[i++] == '#')
@@ -52,6 +53,21 @@ static const char *folder_of(struct build *build, const char *path)
 	return slash ? arena_copy(build->arena, path, slash == path ? 1 : (size_t)(slash - path)) : ".";
 }
 
+/* How files begin, and who reads them. */
+#define FRONTENDS(FRONTEND) FRONTEND(tflite)
+
+#define FRONTEND(name) \
+	bool is_##name(const void *at, size_t count); \
+	struct graph *read_##name(struct reader *, const void *at, size_t count);
+FRONTENDS(FRONTEND)
+#undef FRONTEND
+#define FRONTEND(name) { is_##name, read_##name },
+static const struct frontend {
+	bool (*is)(const void *at, size_t count); /* NULL: what is none of those before */
+	struct graph *(*read)(struct reader *, const void *at, size_t count);
+} frontends[] = { FRONTENDS(FRONTEND){ is_text, read_text }, { NULL, read_model } };
+#undef FRONTEND
+
 static struct graph *read_bytes(struct reader *reader, const void *at, size_t count)
 {
 	struct build *build = reader->build;
@@ -60,13 +76,14 @@ static struct graph *read_bytes(struct reader *reader, const void *at, size_t co
 	FOR (i, COUNT(strangers))
 		if (count >= strlen(strangers[i].start) && !memcmp(at, strangers[i].start, strlen(strangers[i].start)))
 			fail(build, EXIT_INVALID, reader->file, "%s", strangers[i].what);
-	if (!is_tflite(at, count) && !is_text(at, count) && is_headless(at, count))
+	const struct frontend *frontend = frontends;
+	while (frontend->is && !frontend->is(at, count))
+		frontend++;
+	if (!frontend->is && is_headless(at, count))
 		fail(build, EXIT_INVALID, reader->file,
 		        "is text, but no ONNX text: that begins with <ir_version: 10, opset_import: [\"\" : %d]>",
 		        NEWEST_OPSET);
-	struct graph *graph = is_tflite(at, count) ? read_tflite(reader, at, count)
-	        : is_text(at, count)               ? read_text(reader, at, count)
-	                                           : read_model(reader, at, count);
+	struct graph *graph = frontend->read(reader, at, count);
 	FOR_ALL (i, reader->opened)
 		push(build->arena, &graph->external, reader->opened.at[i].location);
 	reader_inputs_done(reader, graph);

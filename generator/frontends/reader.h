@@ -105,13 +105,9 @@ const char *opaque_text(struct build *, const char *domain, const char *name);
 
 /* ---- onnx.c, onnx_text.c: a model to a graph and the reader's functions ---- */
 struct graph *read_model(struct reader *, const void *at, size_t bytes);
-struct graph *read_text(struct reader *, const char *text, size_t count);
+struct graph *read_text(struct reader *, const void *text, size_t count);
 /* One function without a header, of the opsets that the reader has. */
 struct function *read_text_function(struct reader *, const char *text, size_t count);
-
-/* ---- tflite.c: a TensorFlow Lite file ---- */
-bool is_tflite(const void *at, size_t count);
-struct graph *read_tflite(struct reader *, const void *at, size_t bytes);
 
 /* ---- functions.c ---- */
 /* Replaces every call of a model function by its body, as often as needed, in subgraphs too.  EXIT_INVALID where
