@@ -105,15 +105,16 @@ struct value fused_values(struct emit *emit, const struct kernel *kernel, const 
 		const struct kernel *step = fused->body->kernels.at[s];
 		struct value value = value_dict_of(emit->arena, "name", emit_symbol(emit, step), "arguments",
 		        arguments_of(emit, kernel, step, axes));
-		const char *blocks = !step->ends
+		bool ends = step->ends && !(more && strchr(more[s], ',')); /* which blocks it runs is said there */
+		const char *blocks = !ends
 		        ? value_text(emit, step->blocks)
 		        : arena_printf(emit->arena,
 		                "rows < %" PRId64 " ? (rows * %" PRId64 " + %" PRId64 ") / %" PRId64 " : %" PRId64,
 		                fused->rows, step->blocks, fused->rows - 1, fused->rows, step->blocks);
 		value_set(value, "more",
-		        !more                ? value_printf(emit->arena, "0, %s", blocks)
-		                : step->ends ? value_printf(emit->arena, "%s, %s", more[s], blocks)
-		                             : value_string(more[s]),
+		        !more          ? value_printf(emit->arena, "0, %s", blocks)
+		                : ends ? value_printf(emit->arena, "%s, %s", more[s], blocks)
+		                       : value_string(more[s]),
 		        "tiles", kernel_tiles(step));
 		value_set(value, "together", value_bool(step->warps > 0));
 		value_list_add(steps, value);

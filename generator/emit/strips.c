@@ -52,7 +52,7 @@ void strips_emit(struct emit *emit, const struct kernel *kernel, struct text *ou
 	const struct contraction *c = s->product->detail;
 	struct arena *arena = emit->arena;
 	struct value values = value_dict(arena), make = value_dict(arena), product = value_dict(arena);
-	struct kernel *line = s->body->kernels.at[0];
+	const struct kernel *line = s->body->kernels.at[0];
 	emit_kernel(emit, line, out);
 	text_addc(out, '\n');
 	emit_kernel(emit, s->product, out);

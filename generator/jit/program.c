@@ -198,15 +198,14 @@ static bool add_steps(struct writing *w, const struct kernel *kernel)
 	int64_t scratch = fused_scratch(kernel->detail);
 	bool any = false;
 	FOR_ALL (s, inside->kernels) {
-		struct kernel *step = inside->kernels.at[s];
+		const struct kernel *step = inside->kernels.at[s];
 		const char *why = NULL;
 		bool scalar = !add_blocks(w, step, scratch, &why);
 		int64_t blocks = scalar ? add_scalar(w, step, why) : 0;
+		/* Loops of one lane may have other blocks: all of them run then. */
 		more[s] = !scalar                              ? arena_printf(&w->arena, "scratch + %" PRId64, scratch)
 		        : step->ends && blocks == step->blocks ? "0"
 		                                               : arena_printf(&w->arena, "0, %" PRId64, blocks);
-		step->ends &= !scalar
-		        || blocks == step->blocks; /* loops of one lane may have other blocks: all of them run then */
 		any |= scalar;
 	}
 	w->scratch = scratch > w->scratch ? scratch : w->scratch;

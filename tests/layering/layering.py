@@ -69,6 +69,8 @@ def main():
         for number, line in enumerate(text.split("\n"), 1):
             if re.search(r'"(?:[^"\\]|\\.)*[;{]\s*\\n', line):
                 wrong.append("%s:%d: C text belongs into templates/: %s" % (shown, number, line.strip()[:80]))
+            if here in ("emit", "jit") and re.search(r"(?<!const )\bstruct (?:lowered|kernel) \*(?!const )\w", line) and "arena_new(" not in line:
+                wrong.append("%s:%d: who prints decides nothing: %s" % (shown, number, line.strip()[:80]))
     for _, shown, text in sources("backends"):
         wrong += ["%s: backends see facts alone: %s" % (shown, target) for target in includes(text)
                   if "/" in target and target.split("/")[0] not in BACKENDS]
