@@ -229,12 +229,6 @@ static void c_run(struct engine *engine, const void *const *inputs, void *const 
 		fail(engine->model->build, EXIT_LIMIT, engine->model->name, "the library returned %d", status);
 }
 
-struct engine_call engine_c_call(struct engine *engine, const void *const *inputs, void *const *outputs)
-{
-	struct loaded *loaded = engine->state;
-	return (struct engine_call){ loaded->run, inputs, outputs, &loaded->context };
-}
-
 void *engine_c_symbol(struct engine *engine, const char *name)
 {
 	return dlsym(((struct loaded *)engine->state)->handle, name);

@@ -66,12 +66,7 @@ void engine_look(struct engine *, int status);
 /* For engines that load files of their own: a fresh folder below $TMPDIR, and its end with all that it holds. */
 void engine_remove_folder(const char *);
 
-/* The C engine's loaded library, for benches: calls of NAME_run without anything around. */
-struct engine_call {
-	int (*run)(const void *in, const void *out, const void *context);
-	const void *in, *out, *context;
-};
-struct engine_call engine_c_call(struct engine *, const void *const *inputs, void *const *outputs);
+/* The C engine's loaded library, for benches. */
 void *engine_c_symbol(struct engine *, const char *name);
 /* Instead of engine_c's open: the library, a path, holds the model, lowered, among others. */
 void engine_c_bind(struct engine *, const char *library);

@@ -272,7 +272,6 @@ void jit_lower(struct model *);
 struct target *jit_target(struct arena *, const struct target *);
 struct jit_module *jit_module_open(struct emit *, const struct package *);
 const struct ingot_module *jit_module_descriptor(const struct jit_module *);
-const char *jit_module_text(const struct jit_module *);
 void jit_module_close(struct jit_module *); /* NULL is fine */
 
 #endif

@@ -115,8 +115,6 @@ struct jit_module *jit_module_open(struct emit *emit, const struct package *pack
 
 const struct ingot_module *jit_module_descriptor(const struct jit_module *module) { return module->descriptor; }
 
-const char *jit_module_text(const struct jit_module *module) { return module->program.text; }
-
 void jit_module_close(struct jit_module *module)
 {
 	if (!module)
