@@ -297,7 +297,9 @@ static int64_t rounds_share(const struct building *b, int64_t extent, int64_t ar
 	int64_t any = (int64_t)target->lanes * ANY_TILE_VECS, tile = (int64_t)target->lanes * TILE_VECS,
 	        wanted = work * (double)around < 4 * FORK_BLOCKS * least ? BLOCKS_WANTED / 2 : BLOCKS_WANTED;
 	for (int64_t unit = any; unit; unit = unit == any ? tile : unit / 2)
-		for (int64_t blocks = wanted / (unit == any ? 2 : 1); blocks <= BLOCKS_MOST; blocks++)
+		for (int64_t blocks = wanted / (unit == any ? 2 : 1);
+		        blocks <= BLOCKS_MOST && (unit >= target->lanes || blocks * 2 * target->lanes <= extent);
+		        blocks++)
 			if (extent % (blocks * unit) == 0 && work / (double)blocks >= least)
 				return extent / blocks;
 	return 0;

@@ -51,6 +51,27 @@ static bool keeps_apart(const struct stmt *one)
 	return b.bends;
 }
 
+/* Rows of less than a vector that repeat or leave out elements of what they are copied from: a vector of them is made
+ * of near ones, and is stored whole. */
+static bool moves_near(struct loops *loops, const struct stmt *inner, const struct stmt *one)
+{
+	const struct stmt *store = one->body.count == 1 ? one->body.at[0] : NULL;
+	const int64_t lanes = loops->target->lanes;
+	if (one->role != ROLE_MAP || loops->target->lanes_are_threads || loops->target->calls || inner->extent >= lanes
+	        || one->extent < lanes || !store || store->kind != STMT_STORE || store->value->kind != EXPR_LOAD
+	        || store->value->rank != 1 || index_factor(store->at, one->var) != 1 || index_bends(store->at, one->var)
+	        || !index_lane_gathers(store->value->at[0], one->var))
+		return false;
+	struct copying copying;
+	int64_t low, high;
+	copying_init(&copying, loops, false);
+	FOR_ALL (v, loops->vars)
+		if ((int)v != one->var)
+			copying_put(&copying, (int)v, index_constant(loops->arena, 0));
+	index_range(index_substitute(loops->arena, store->value->at[0], copying.with), &low, &high);
+	return high - low < one->extent;
+}
+
 static struct stmt *joined(struct loops *loops, const struct stmt *outer)
 {
 	const struct stmt *inner = outer->body.at[0];
@@ -64,7 +85,7 @@ static struct stmt *joined(struct loops *loops, const struct stmt *outer)
 	copying_put(&copying, outer->var, index_div(loops->arena, flat, inner->extent));
 	copying_put(&copying, inner->var, index_mod(loops->arena, flat, inner->extent));
 	copy_block(&copying, &inner->body, &one->body);
-	return keeps_apart(one) ? NULL : one;
+	return keeps_apart(one) && !moves_near(loops, inner, one) ? NULL : one;
 }
 
 static void collapse_block(void *user, struct block *block)

@@ -341,6 +341,14 @@ def running(x, axis, made="y = CumSum (x, axis)"):
     return graph(f"float[{x}] x", f"float[{x}] y", made, f"int64 axis = {{{axis}}}, float half = {{0.5}}")
 
 
+NEAR_ROWS = {                             # rows of less than a vector, which repeat what they are copied from
+    "tiled_pairs": (graph("float[7,17,6,2] x", "float[14,34,18,4] y", "y = Tile (x, times)", "int64[4] times = {2, 2, 3, 2}"), 1),
+}
+
+WHOLE_VECTORS = {                         # a vector of sums is not shared out
+    "products_of_16": (graph("float[11,24,7,16] x", "float[1,1,1,16] y", "y = ReduceProd <axes = [0, 1, 2]> (x)"), 1),
+}
+
 RUNNING = {                               # as many rows as lanes, each with a sum that is stored as it grows: transposed in registers
     "running": (running("48,205", 1), 1),
     "running_scaled": (running("2,16,256", -1, "m = Mul (x, half) y = CumSum (m, axis)"), 1),
@@ -578,6 +586,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
          "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  fused "),
          "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "row_of_a": (ROW_OF_A, "kernels", r": a row, copied whole$"), "packed_a": (PACKED_A, "source", r"float \*p = packed_a \+ "),
+         "near_rows": (NEAR_ROWS, "loops", r"(?s)\A.*\)/4"), "whole_vectors": (WHOLE_VECTORS, "kernels", r"^ +blocks +[12], "),
          "again": (AGAIN, "loops", r"(?s)\A.*along [jk]1, 8"), "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "transposed_store": (TRANSPOSED_STORE, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "k_blocked": (K_BLOCKED, "source", K_BLOCK_LOOP), "k_blocked_ending": (K_BLOCKED_ENDING, "source", K_BLOCK_LOOP),
          "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "lookups": (LOOKUPS, "source", r"(?s)\A.*vec_lookup"), "phases": (PHASES, "kernels", r"^ +reads .*_biases "), "phases_first": (PHASES_FIRST, "definitions", r"_phases_2 float\[[12],12,2,1[23],2,32\] = sum"), "row": (ROW, "source", r"_1x64\w*\(const"),
