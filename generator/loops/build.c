@@ -99,26 +99,34 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 		extents[n] = d->extents[order[n]];
 		blocks *= extents[n];
 	}
-	if (count)
+	bool apart =
+	        count && extents[count - 1] % together == 0; /* else they go on in the next round of those around */
+	if (apart)
 		extents[count - 1] /= together;
 	struct stmt *loop = block_loop(loops, blocks / together);
 	if (count)
 		end_blocks(
 		        loops, d, order[0], count == 1 ? 1 : blocks / together / extents[0], count == 1 ? together : 1);
 	loops->blocks_of = names_of(loops, order, count);
-	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks / together), count, extents, at);
-	FOR (n, count) {
-		if (named)
-			at[n] = named_index(loops, order[n], at[n], extents[n], &loop->body);
-	}
+	const struct index *block = index_var(loops->arena, loop->var, blocks / together);
+	if (apart || !count)
+		index_unflatten(loops->arena, block, count, extents, at);
+	for (int n = 0; named && n < count; n++)
+		at[n] = named_index(loops, order[n], at[n], extents[n], &loop->body);
 	if (together > 1) {
 		struct stmt *rows = for_new(loops, var_new(loops, "r", together), together, ROLE_MAP);
+		const struct index *row = index_var(loops->arena, rows->var, together);
 		rows->together = true;
 		loops->beside = (int)together;
 		loops->beside_var = rows->var;
 		block_add(loops, &loop->body, rows);
-		at[count - 1] = index_add(loops->arena, index_scale(loops->arena, at[count - 1], together),
-		        index_var(loops->arena, rows->var, together));
+		if (apart)
+			at[count - 1] =
+			        index_add(loops->arena, index_scale(loops->arena, at[count - 1], together), row);
+		else
+			index_unflatten(loops->arena,
+			        index_add(loops->arena, index_scale(loops->arena, block, together), row), count,
+			        extents, at);
 		loops->blocks_of = arena_printf(loops->arena, "%lld of %s", (long long)together, loops->blocks_of);
 		loop = rows;
 	}
@@ -285,10 +293,10 @@ static int64_t lanes_share(const struct building *b, const struct definition *d,
 }
 
 /* Rounds of a loop that make a block, where its rounds are none and all of it is more than a fork: the largest divisor
- * that leaves some blocks, best of whole tiles of 2, 3 or 4 vectors; 0: it stays whole.  What is made of calls (the JIT)
- * has one thread. */
+ * that leaves some blocks, best of whole tiles of 2, 3 or 4 vectors; of lanes no block is less than two vectors; 0: it
+ * stays whole.  What is made of calls (the JIT) has one thread. */
 enum { FORK_BLOCKS = 8, TILE_VECS = 4, ANY_TILE_VECS = 12, BLOCKS_WANTED = 8, BLOCKS_MOST = 1024 };
-static int64_t rounds_share(const struct building *b, int64_t extent, int64_t around, double work)
+static int64_t rounds_share(const struct building *b, int64_t extent, bool lanes, int64_t around, double work)
 {
 	const struct target *target = b->loops->target;
 	double least = (double)block_work(b->loops);
@@ -297,8 +305,8 @@ static int64_t rounds_share(const struct building *b, int64_t extent, int64_t ar
 	int64_t any = (int64_t)target->lanes * ANY_TILE_VECS, tile = (int64_t)target->lanes * TILE_VECS,
 	        wanted = work * (double)around < 4 * FORK_BLOCKS * least ? BLOCKS_WANTED / 2 : BLOCKS_WANTED;
 	for (int64_t unit = any; unit; unit = unit == any ? tile : unit / 2)
-		for (int64_t blocks = wanted / (unit == any ? 2 : 1);
-		        blocks <= BLOCKS_MOST && (unit >= target->lanes || blocks * 2 * target->lanes <= extent);
+		for (int64_t blocks = wanted / (unit == any ? 2 : 1); blocks <= BLOCKS_MOST
+		        && (!lanes || unit >= target->lanes || blocks * 2 * target->lanes <= extent);
 		        blocks++)
 			if (extent % (blocks * unit) == 0 && work / (double)blocks >= least)
 				return extent / blocks;
@@ -319,7 +327,7 @@ static int64_t block_share(
 	        : (taken && (around >= BLOCKS_WANTED || taken == count - 1))
 	                || (d->reduce == REDUCE_NONE && expr_selects_on(d->body, order[taken]))
 	        ? 0
-	        : rounds_share(b, d->extents[order[taken]], around, work / (double)around);
+	        : rounds_share(b, d->extents[order[taken]], taken == count - 1, around, work / (double)around);
 }
 
 /* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones.
@@ -345,9 +353,11 @@ static struct loops *build_members(struct building *b, bool named)
 	                : windows_taken(b, last, order, outer_count(loops, last, work, order, count, inside), count);
 	taken = take_counted(b, order, count, taken, inside);
 	const struct index *with[MAX_VARS] = { 0 };
-	int64_t share = own ? 0 : block_share(b, last, order, count, taken, work);
+	int64_t share = own ? 0 : block_share(b, last, order, count, taken, work), rows = 1;
+	for (int n = named || kernel_counted(kernel) >= 0 ? count - 1 : 0; n < count && n >= 0; n++)
+		rows *= last->extents[order[n]];
 	int64_t together = own && count && (!ends_by_lanes(loops->target) || order[count - 1] != kernel_counted(kernel))
-	        ? rows_together(b, last->extents[order[count - 1]])
+	        ? rows_together(b, rows)
 	        : own ? 1
 	              : windows_together(b, last, order, taken);
 	struct block *out = share ? shared_out(b, last, order, taken, share, named, with)
@@ -564,6 +574,24 @@ static struct loops *build_places(struct building *b, bool named)
 	return loops;
 }
 
+/* Does what is added lie side by side along that variable?  Lanes lie there then. */
+struct lying {
+	struct arena *arena;
+	int var;
+	bool along;
+};
+static void see_lying(void *user, const struct expr *load)
+{
+	struct lying *l = user;
+	l->along |= index_factor(schedule_address(l->arena, load->of, load->at), l->var) == 1;
+}
+static bool lies_along(const struct building *b, const struct definition *d, int var)
+{
+	struct lying l = { b->loops->arena, var, false };
+	expr_loads(d->body, see_lying, &l);
+	return l.along;
+}
+
 static struct loops *build_alone(struct building *b, bool named)
 {
 	struct definition *d = b->kernel->members.at[0];
@@ -575,7 +603,9 @@ static struct loops *build_alone(struct building *b, bool named)
 	int across = crossed(b, d, order, count);
 	if (across >= 0)
 		return build_crossed(b, across, order, count, named);
-	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_SERIAL ? 2 : count > 1;
+	int inside = d->reduce == REDUCE_NONE ? 1
+	        : d->order == ORDER_SERIAL    ? 2
+	                                      : count > 1 || (count && lies_along(b, d, order[0]));
 	inside = inside_of(b->loops, d, work_of(d), order, count, inside);
 	int taken = windows_taken(b, d, order, outer_count(b->loops, d, work_of(d), order, count, inside), count);
 	taken = take_counted(b, order, count, taken, inside);

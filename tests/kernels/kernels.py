@@ -347,6 +347,12 @@ NEAR_ROWS = {                             # rows of less than a vector, which re
 
 WHOLE_VECTORS = {                         # a vector of sums is not shared out
     "products_of_16": (graph("float[11,24,7,16] x", "float[1,1,1,16] y", "y = ReduceProd <axes = [0, 1, 2]> (x)"), 1),
+    "sums_of_40": (graph("float[3136,40] x", "float[1,40] y", "y = ReduceL1 <axes = [0]> (x)"), 1),
+}
+
+ROWS_BESIDE = {                           # short rows side by side, as many as divide all of them
+    "rows_of_13": (graph("float[8,13,63] x", "float[8,13,63] y", "y = LogSoftmax <axis = 2> (x)"), 1),
+    "rows_of_13_scaled": (graph("float[4,13,31] x, float[1,13,1] w", "float[4,13,31] y", "t = Mul (x, w) y = Softmax <axis = 2> (t)"), 0),  # one of them is not dense
 }
 
 RUNNING = {                               # as many rows as lanes, each with a sum that is stored as it grows: transposed in registers
@@ -586,7 +592,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
          "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  fused "),
          "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "row_of_a": (ROW_OF_A, "kernels", r": a row, copied whole$"), "packed_a": (PACKED_A, "source", r"float \*p = packed_a \+ "),
-         "near_rows": (NEAR_ROWS, "loops", r"(?s)\A.*\)/4"), "whole_vectors": (WHOLE_VECTORS, "kernels", r"^ +blocks +[12], "),
+         "near_rows": (NEAR_ROWS, "loops", r"(?s)\A.*\)/4"), "whole_vectors": (WHOLE_VECTORS, "kernels", r"^ +blocks +[1-8], "), "rows_beside": (ROWS_BESIDE, "kernels", r"^ +blocks +\d+, [2-8] of "),
          "again": (AGAIN, "loops", r"(?s)\A.*along [jk]1, 8"), "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "transposed_store": (TRANSPOSED_STORE, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "k_blocked": (K_BLOCKED, "source", K_BLOCK_LOOP), "k_blocked_ending": (K_BLOCKED_ENDING, "source", K_BLOCK_LOOP),
          "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "lookups": (LOOKUPS, "source", r"(?s)\A.*vec_lookup"), "phases": (PHASES, "kernels", r"^ +reads .*_biases "), "phases_first": (PHASES_FIRST, "definitions", r"_phases_2 float\[[12],12,2,1[23],2,32\] = sum"), "row": (ROW, "source", r"_1x64\w*\(const"),
