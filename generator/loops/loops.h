@@ -16,7 +16,8 @@
  *                   masked loads
  *     collapse.c    neighbouring loops whose addresses allow become one
  *     fuse.c        what a loop stores, the next may take from a register
- *     vectorise.c   one variable of each nest is taken by lanes; sums in 64 lanes become registers
+ *     vectorise.c   one variable of each nest is taken by lanes (lane_cost.c: which); sums in 64 lanes become registers
+ *                   (lane_sums.c), what lies across goes through squares (lane_squares.c)
  *     ends.c        loops end at counts
  *
  * Where lanes are threads, threads.c, squares.c, columns.c and rows.c make other loops of a kernel that allows it: each thread
