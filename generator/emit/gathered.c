@@ -126,7 +126,10 @@ struct value gathered_value(struct printing *p, int64_t terms, const char *packe
 	if (c->codes.apart)
 		return gathered;
 	int64_t apart = index_factor(c->b_at, c->column);
-	bool line = apart == 1 || (apart == 2 && p->emit->target->lanes > 1 && c->root->type == DTYPE_F32);
+	const struct target *target = p->emit->target;
+	bool shorter = !target->lanes_are_threads && c->terms == 1
+	        && c->extents[c->column + 1] < target->lanes, /* than squares */
+	        line = apart == 1 || ((apart == 2 || shorter) && target->lanes > 1 && c->root->type == DTYPE_F32);
 	value_set(gathered, "line", line ? value_string(printer_address(&printer, c->b->of, c->b_at)) : value_none(),
 	        "apart", apart, "width", c->tile.vecs);
 	value_set(gathered, "terms", gathered_terms(p, NULL), "columns", c->extents[c->column]);

@@ -165,6 +165,26 @@ def check_loops(program, folder):
         assert there in shown, f"{there}: {shown}"
 
 
+def check_packed(program, folder):
+    """What is packed at run time goes by squares, the last of which overlap, or where terms are fewer by gathers; its bits are the interpreter's."""
+    model, shapes = os.path.join(folder, "g.onnxtxt"), ((3, 20, 300), (5, 100, 49), (17, 33, 31), (9, 16, 16), (33, 7, 50), (6, 40, 15))
+    names, given, paths = range(len(shapes)), [], {}
+    for i, (m, k, n) in enumerate(shapes):
+        for name, dims in ("x", (m, k)), ("w", (n, k)):
+            numpy.save(f"{folder}/{name}{i}.npy", numpy.random.default_rng(i).standard_normal(dims).astype("f4"))
+            given += ["--input", f"{name}{i}={folder}/{name}{i}.npy"]
+        paths[f"y{i}"] = f"{folder}/y{i}.npy"
+    with open(model, "w") as file:
+        file.write(f"{HEAD}g ({', '.join(f'float[{m},{k}] x{i}, float[{n},{k}] w{i}' for i, (m, k, n) in enumerate(shapes))}) => ({', '.join(paths)})\n{{\n"
+                   + "\n".join(f"y{i} = Gemm <transB = 1> (x{i}, w{i})" for i in names) + "\n}\n")
+    want = sweep.run(program, model, given, paths, ["interpreter"])
+    for target in sweep.TARGETS:
+        for i, got in enumerate(sweep.run(program, model, given, paths, target)):
+            assert sweep.same(got, want[i]), f"{' '.join(target)}: {shapes[i]} has other bits than the interpreter"
+    shown = subprocess.run([program, "show", model, "--stage", "source", "--cpu", "x86-64-v4"], check=True, capture_output=True, text=True).stdout
+    assert "q - back * width" in shown and "gather(line + 7 * q, 7)" in shown, shown
+
+
 def main(program):
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -174,6 +194,7 @@ def main(program):
         check_streams(program, folder)
         check_crowded(program, folder)
         check_loops(program, folder)
+        check_packed(program, folder)
     for name in CASES:
         with tempfile.TemporaryDirectory() as folder:
             try:
