@@ -483,7 +483,8 @@ static double nest_cycles(const struct target *target, const struct contraction 
 /* Of a constant that is not packed all of it is kept, the weights of all phases for one of them: so much less time is
  * worth that. */
 static const double WORTH_ALL = 0.6,
-                    WORTH_SHORT = 0.85; /* short: a vector or two, which take up to 1.2 times what is reckoned */
+                    WORTH_SHORT = 0.85; /* a vector or two of taps or few terms take up to 1.2 times what is reckoned */
+enum { TERMS_SHORT = 64 };
 static bool reads_part(const struct contraction *c)
 {
 	int64_t read = 1;
@@ -502,7 +503,8 @@ static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 	if (!contraction_exchange(lowered->target, lowered->arena, c))
 		return;
 	int64_t vecs = ceil_div(c->extents[c->column], target->lanes); /* of b, for so many of a */
-	double worth = reads_part(c) ? WORTH_ALL : vecs <= 2 ? WORTH_SHORT : 1.01;
+	bool is_short = vecs <= 2 && (c->terms > 1 || contraction_nest(c).terms < TERMS_SHORT);
+	double worth = reads_part(c) ? WORTH_ALL : is_short ? WORTH_SHORT : 1.01;
 	if ((vecs == 1 && index_factor(c->b_at, c->column) != 1) || nest_cycles(target, c) > worth * before)
 		contraction_exchange(lowered->target, lowered->arena, c);
 }

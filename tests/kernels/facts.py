@@ -153,6 +153,18 @@ def check_streams(program, folder):
         assert f", tile {tile}," in shown, f"{facts}: {shown}"
 
 
+def check_short(program, folder):
+    """Of a vector of places lanes run along those where sums are long, along channels where they are short or of taps."""
+    model = os.path.join(folder, "g.onnxtxt")
+    for channels, side, exchanged in (128, 4, True), (32, 5, False):
+        with open(os.path.join(folder, "w.bin"), "wb") as file:
+            file.truncate(48 * channels * 4)
+        with open(model, "w") as file:
+            file.write(f"{HEAD}g (float[1,{channels},{side},{side}] x) => (float[1,48,{side},{side}] y) <{external('w', 48, channels, 1, 1)}> {{ y = Conv (x, w) }}")
+        shown = subprocess.run([program, "show", model, "--stage", "kernels", "--cpu", "x86-64-v4"], check=True, capture_output=True, text=True).stdout
+        assert ("reads     w0 = w" in shown) == exchanged, f"{channels} terms: {shown}"
+
+
 def check_loops(program, folder):
     """Elements that data place are one loop, whatever dims they have; pads that would make a window's data too large are kept along rows."""
     model = os.path.join(folder, "g.onnxtxt")
@@ -194,6 +206,7 @@ def main(program):
         check_streams(program, folder)
         check_crowded(program, folder)
         check_loops(program, folder)
+        check_short(program, folder)
         check_packed(program, folder)
     for name in CASES:
         with tempfile.TemporaryDirectory() as folder:
