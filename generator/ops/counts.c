@@ -93,7 +93,7 @@ void counts_broadcast(const struct node *node, int inputs, int rank, int less)
 }
 
 /* All of the first input's, but for one that is another, or none: -1. */
-void counts_like_first(const struct node *node, int but)
+static void like_first(const struct node *node, int but)
 {
 	FOR (d, node->in[0]->rank)
 		if (d != but)
@@ -219,7 +219,7 @@ void counts_padded(const struct node *node)
 void come_any(struct node *node) { (void)node; }
 void come_first(struct node *node) { counts_want_first(node); }
 void come_beside(struct node *node) { counts_all_agree(node, -1); }
-void go_like(const struct node *node) { counts_like_first(node, -1); }
+void go_like(const struct node *node) { like_first(node, -1); }
 void go_beside(const struct node *node) { counts_broadcast(node, node->ins, node->out[0]->rank, 0); }
 void go_move(const struct node *node) { counts_move(node); }
 void go_handed(const struct node *node) { (void)node; } /* infer_ hands the dims on, counts and all */

@@ -3,14 +3,14 @@
 #include "ops/ops.h"
 
 /* ---- indices: of what is not there, 0 ---- */
-void counts_put_zeros(struct node *node, int i)
+static void put_zeros(struct node *node, int i)
 {
 	FOR (d, node->in[i]->rank)
 		if (node->in[i]->dims[d].count)
 			counts_put_number(node, i, d, 0);
 }
 
-void come_gather(struct node *node) { counts_put_zeros(node, 1); }
+void come_gather(struct node *node) { put_zeros(node, 1); }
 
 void go_gather(const struct node *node)
 {
@@ -51,7 +51,7 @@ void come_gather_elements(struct node *node)
 	FOR (d, x->rank)
 		if (d != axis && x->dims[d].count != at->dims[d].count)
 			counts_refuse_first(node);
-	counts_put_zeros(node, 1);
+	put_zeros(node, 1);
 }
 
 void go_gather_elements(const struct node *node)
@@ -68,7 +68,7 @@ void come_gather_nd(struct node *node)
 	FOR (d, (int)attribute_int(node, "batch_dims"))
 		if (x->dims[d].count != at->dims[d].count)
 			counts_refuse_first(node);
-	counts_put_zeros(node, 1);
+	put_zeros(node, 1);
 }
 
 void go_gather_nd(const struct node *node)
@@ -85,7 +85,7 @@ void go_gather_nd(const struct node *node)
 void come_one_hot(struct node *node)
 {
 	counts_want_first(node);
-	counts_put_zeros(node, 0);
+	put_zeros(node, 0);
 }
 
 void go_one_hot(const struct node *node)
@@ -112,7 +112,7 @@ void come_scatter_elements(struct node *node)
 			want_equal(node, 1, d, &x->dims[d]);
 	for (int d = 0; d < node->in[1]->rank && d < node->in[2]->rank; d++)
 		want_equal(node, 2, d, &node->in[1]->dims[d]);
-	counts_put_zeros(node, 1);
+	put_zeros(node, 1);
 }
 
 void come_scatter_nd(struct node *node)
@@ -126,7 +126,7 @@ void come_scatter_nd(struct node *node)
 		if (d < rows || own < x->rank)
 			want_equal(node, 2, d, d < rows ? &at->dims[d] : &x->dims[own]);
 	}
-	counts_put_zeros(node, 1);
+	put_zeros(node, 1);
 }
 
 void come_tensor_scatter(struct node *node)
@@ -139,7 +139,7 @@ void come_tensor_scatter(struct node *node)
 	if (!node_in(node, 2) || node->in[2]->rank != 1)
 		return;
 	want_equal(node, 2, 0, &x->dims[0]);
-	counts_put_zeros(node, 2);
+	put_zeros(node, 2);
 }
 
 /* ---- GridSample: a place outside of what is there is padded ---- */
@@ -158,7 +158,7 @@ void come_reverse_sequence(struct node *node)
 	const struct tensor *x = node->in[0];
 	if (x->rank > 1 && node->in[1]->rank == 1)
 		want_equal(node, 1, 0, &x->dims[node_axis(node, attribute_int(node, "batch_axis"), x->rank)]);
-	counts_put_zeros(node, 1);
+	put_zeros(node, 1);
 }
 
 /* ---- what data choose: nothing of what is not there ---- */
@@ -176,7 +176,7 @@ void come_compress(struct node *node)
 	                && size_equal(counts_elements(node, x, 0, x->rank), size_of_dim(node, &condition->dims[0])))) {
 		counts_refuse(node, x);
 	}
-	counts_put_zeros(node, 1);
+	put_zeros(node, 1);
 }
 
-void come_non_zero(struct node *node) { counts_put_zeros(node, 0); }
+void come_non_zero(struct node *node) { put_zeros(node, 0); }

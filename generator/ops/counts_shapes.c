@@ -42,7 +42,7 @@ void counts_give_size(const struct node *node, int d, struct tensor *size)
 }
 
 /* What operands at run time make of the dims is there, and the definition asks for it; or a range may yet bound it. */
-bool counts_may_come(const struct node *node)
+static bool may_come(const struct node *node)
 {
 	return tensor_is_known(node->out[0]) || (node->graph->asked.count && !node->graph->bounded);
 }
@@ -70,7 +70,7 @@ void go_reshape(const struct node *node)
 	bool zero_is_zero = attribute_int(node, "allowzero") != 0;
 	struct tensor *others = size_number(node, 1), *all = counts_elements(node, x, 0, x->rank);
 	int left = -1;
-	if (!shape && counts_may_come(node))
+	if (!shape && may_come(node))
 		return;
 	if (!shape || !tensor_is_known(y))
 		counts_refuse_first(node);
@@ -95,7 +95,7 @@ void go_expand(const struct node *node)
 	const struct tensor *x = node->in[0], *y = node->out[0];
 	int64_t count;
 	struct tensor *const *shape = node_in_sizes(node, 1, &count);
-	if (!shape && counts_may_come(node))
+	if (!shape && may_come(node))
 		return;
 	if (!shape)
 		counts_refuse_first(node);
@@ -201,7 +201,7 @@ void go_resize(const struct node *node)
 void go_slice(const struct node *node)
 {
 	if (slice_comes_late(node)) {
-		if (!counts_may_come(node))
+		if (!may_come(node))
 			counts_refuse_first(node);
 	} else if (!tensor_is_known(node->out[0])) {
 		counts_move(node);

@@ -357,20 +357,15 @@ void counts_want_padded(
         const struct node *, int i, int from, int to); /* input i has none from axis `from` on, up to `to` */
 struct tensor *counts_elements(
         const struct node *, const struct tensor *, int from, int to); /* how many elements dims have together */
-bool counts_may_come(
-        const struct node *); /* what operands say of the dims at run time is there, or a range may yet bound it */
 void counts_give(
         const struct node *, int d, struct tensor *count); /* dim d of each output has this count; NULL: it is whole */
 void counts_give_size(const struct node *, int d, struct tensor *size); /* the same of what may be a number */
-void counts_like_first(
-        const struct node *, int but); /* the outputs' dims have those of the first input, but for one; -1: all */
 void counts_move(const struct node *); /* infer_ has handed on dims: all of the inputs' are each output's */
 void counts_broadcast(const struct node *, int inputs, int rank, int less);
 /* there.c: input i becomes one that holds a number, or the one element of a tensor, behind the count of that axis;
  * agree: input i's count is asked to be that one, and is it from there on. */
 void counts_put(struct node *, int i, int axis, float value, struct tensor *element, struct tensor *end);
 void counts_put_number(struct node *, int i, int axis, float value);
-void counts_put_zeros(struct node *, int i); /* behind all counts of input i, whose elements are indices */
 bool counts_are_put(const struct tensor *, int axis);
 void counts_agree(struct node *, int i, int axis, struct tensor *count, int64_t extent);
 void counts_must_be(struct node *, int i, int axis, struct tensor *count, int64_t extent);
@@ -525,9 +520,6 @@ void rounds_begin(struct looping *, struct definer *outer, struct program *body)
 struct definition *rounds_in(struct looping *, struct definition *operand, enum repeat_moves);
 void rounds_out(struct looping *, struct definition *,
         const struct definition *carries); /* carries: an input; NULL: an element of the result */
-/* Ports alone, where the body has its inputs and outputs. */
-size_t rounds_port_in(struct looping *, struct definition *operand, enum repeat_moves, bool back);
-void rounds_port_out(struct looping *, int carries, bool back);
 struct definition *rounds_result(struct looping *, size_t k,
         const char *name); /* of output k; when repeat->rounds is there and the body whole */
 bool repeat_pays(int64_t rounds, size_t nodes);

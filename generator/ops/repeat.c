@@ -437,14 +437,15 @@ void rounds_begin(struct looping *l, struct definer *outer, struct program *body
 	l->inside.defined = definer_nothing(outer);
 }
 
-size_t rounds_port_in(struct looping *l, struct definition *operand, enum repeat_moves moves, bool back)
+/* Ports alone, where the body has its inputs and outputs. */
+static size_t rounds_port_in(struct looping *l, struct definition *operand, enum repeat_moves moves, bool back)
 {
 	push(l->outer->arena, &l->operands, operand);
 	push(l->outer->arena, &l->in, ((struct repeat_port){ moves, back, -1 }));
 	return l->in.count - 1;
 }
 
-void rounds_port_out(struct looping *l, int carries, bool back)
+static void rounds_port_out(struct looping *l, int carries, bool back)
 {
 	if (carries >= 0)
 		l->in.at[carries].pair = (int)l->out.count;

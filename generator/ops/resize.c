@@ -1,7 +1,6 @@
-/* resize.c: Resize, axis by axis: a table of places and weights, and a sum of taps over it.  The table is made here
- * where scales, sizes and the region are constant; else it is a definition of their values, by the same operations on
- * doubles, so that its bits are the same.  Formulae as ONNX has them, in double; what lies outside the data is its
- * edge. */
+/* resize.c: Resize, axis by axis: a table of places and weights, and a sum of taps over it.  The table is a
+ * definition of scales, sizes and the region; where those are constant it is computed at once.  Formulae as ONNX has
+ * them, in double; what lies outside the data is its edge. */
 #include "ops/words.h"
 #include <math.h>
 
@@ -278,176 +277,6 @@ struct tensor *resize_size(const struct node *node, int d)
 	return size;
 }
 
-/* ---- tables ---- */
-/* Where place i of the output lies in n elements of the data. */
-static double coordinate(const struct resize *r, int d, int64_t n, int64_t i)
-{
-	double scale = r->scale[d], length = scale * (double)n, last = (double)(n - 1), at = (double)i;
-	switch (r->coordinates) {
-	case ALIGN_CORNERS: return length == 1 ? 0 : at * last / (length - 1);
-	case ASYMMETRIC: return at / scale;
-	case TF_HALF_PIXEL: return (at + 0.5) / scale;
-	case TF_CROP:
-		return r->begin[d] * last
-		        + (length == 1 ? (r->end[d] - r->begin[d]) * last / 2
-		                       : at * (r->end[d] - r->begin[d]) * last / (length - 1));
-	case PYTORCH_HALF_PIXEL: return r->out[d] > 1 ? (at + 0.5) / scale - 0.5 : 0;
-	case HALF_PIXEL_SYMMETRIC: return (double)n / 2 * (1 - (double)r->out[d] / length) + (at + 0.5) / scale - 0.5;
-	default: return (at + 0.5) / scale - 0.5;
-	}
-}
-
-static double nearest_of(enum nearest_mode how, double at)
-{
-	double below = floor(at), part = at - below;
-	bool up = part > 0 && (how == PREFER_FLOOR ? part > 0.5 : how == PREFER_CEIL ? part >= 0.5 : how == CEIL);
-	return below + up;
-}
-
-/* Weight of an element that lies so far away. */
-static double weight_of(const struct resize *r, double far)
-{
-	double x = fabs(far), a = r->a;
-	if (r->mode == LINEAR)
-		return x < 1 ? 1 - x : 0;
-	return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : x < 2 ? ((x - 5) * x + 8) * x * a - 4 * a : 0;
-}
-
-struct table {
-	int64_t taps;
-	int32_t *places; /* [out, taps]; what is read is transposed: neighbours of the output lie side by side */
-	double *weights;
-	int64_t from, to; /* places of the output that lie in the data; elsewhere is the extrapolation value */
-};
-
-static void fill_row(
-        const struct resize *r, int64_t n, double at, double shrunk, int64_t taps, int32_t *places, double *weights)
-{
-	double first = floor(at) + 1 - (double)taps / 2, sum = 0, last = (double)(n - 1);
-	if (r->mode == NEAREST)
-		first = nearest_of(r->nearest, at);
-	FOR (t, taps) {
-		double place = first + (double)t;
-		bool outside = place < 0 || place > last;
-		weights[t] = r->mode == NEAREST         ? 1
-		        : r->exclude_outside && outside ? 0
-		                                        : weight_of(r, (place - at) * shrunk);
-		places[t] = (int32_t)(place < 0 ? 0 : place > last ? last : place);
-		sum += weights[t];
-	}
-	for (int64_t t = 0; t < taps && (r->antialias || r->exclude_outside) && sum != 0; t++)
-		weights[t] /= sum;
-}
-
-static struct table table_of(const struct node *node, const struct resize *r, int d)
-{
-	struct arena *arena = node_arena(node);
-	int64_t n = node->in[0]->dims[d].extent, out = r->out[d];
-	double shrunk = r->antialias && r->scale[d] < 1 ? r->scale[d] : 1, reach = r->mode == LINEAR ? 1 : 2;
-	double taps = r->mode == NEAREST ? 1 : 2 - 2 * (floor(-reach / shrunk) + 1);
-	LIMIT_IF(taps * (double)out > entries_most || n > INT32_MAX,
-	        "dimension %d from %" PRId64 " to %" PRId64 " takes a table of %g entries, at most %g are supported", d,
-	        n, out, taps * (double)out, entries_most);
-	struct table table = { .taps = (int64_t)taps, .from = out, .to = 0 };
-	table.places = arena_new_array(arena, int32_t, (size_t)(out * table.taps) + 1);
-	table.weights = arena_new_array(arena, double, (size_t)(out * table.taps) + 1);
-	FOR (i, out) {
-		double at = coordinate(r, d, n, i);
-		bool inside = r->coordinates != TF_CROP || (at >= 0 && at <= (double)(n - 1));
-		if (inside && i < table.from)
-			table.from = i;
-		table.to = inside ? i + 1 : table.to;
-		at = at < -4 ? -4 : at > (double)n + 4 ? (double)n + 4 : at; /* the edge alone, from there on */
-		fill_row(r, n, at, shrunk, table.taps, table.places + i * table.taps, table.weights + i * table.taps);
-	}
-	return table;
-}
-
-/* ---- one axis ---- */
-static struct definition *constant_of(
-        struct definer *definer, const char *part, int d, enum dtype type, int64_t out, const struct table *table)
-{
-	const char *name = NAMED(FORMAT("%s_%d", part, d));
-	size_t count = (size_t)(out * table->taps);
-	int32_t *places = arena_new_array(definer->arena, int32_t, count + 1);
-	double *wide = arena_new_array(definer->arena, double, count + 1);
-	float *narrow = arena_new_array(definer->arena, float, count + 1);
-	FOR (i, count) {
-		size_t from = i % (size_t)out * (size_t)table->taps + i / (size_t)out;
-		places[i] = table->places[from];
-		wide[i] = table->weights[from];
-		narrow[i] = (float)wide[i];
-	}
-	return define_constant(definer->program, name, type, 2, (int64_t[]){ table->taps, out },
-	        type == DTYPE_I32           ? (const void *)places
-	                : type == DTYPE_F64 ? (const void *)wide
-	                                    : narrow);
-}
-
-/* The place of `at` where the table has one tap: i/k or i*k where it is that, so that the address stays affine. */
-static index_ref nearest_place(
-        struct definer *definer, const struct resize *r, int d, int64_t n, index_ref at, const struct table *table)
-{
-	int64_t out = r->out[d], up = n && out % n == 0 ? out / n : 0, down = out && n % out == 0 ? n / out : 0;
-	bool is_up = up > 0, is_down = down > 0;
-	FOR (i, out) {
-		is_up = is_up && table->places[i] == i / up;
-		is_down = is_down && table->places[i] == i * down;
-	}
-	if (is_up)
-		return QUOTIENT(at, up);
-	if (is_down)
-		return SCALE(at, down);
-	index_ref entry[2] = { CONSTANT(0), at };
-	expr_ref place = LOAD(constant_of(definer, "places", d, DTYPE_I32, out, table), entry);
-	return VALUE(CAST(DTYPE_I64, place), 0, n - 1);
-}
-
-static expr_ref tap(struct definer *definer, struct definition *x, struct definition *places, const index_ref *at,
-        int d, index_ref t)
-{
-	index_ref own[MAX_RANK], entry[2] = { t, at[d] };
-	COPY(own, at, x->rank);
-	own[d] = VALUE(CAST(DTYPE_I64, LOAD(places, entry)), 0, x->extents[d] - 1);
-	return LOAD(x, own);
-}
-
-static struct definition *along(
-        struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
-{
-	struct table table = table_of(NODE, r, d);
-	index_ref at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	expr_ref y = NULL;
-	const char *name = NAMED(FORMAT("resized_%d", d));
-	FOR (k, x->rank) {
-		extents[k] = k == d ? r->out[d] : x->extents[k];
-		at[k] = VAR(k, extents[k]);
-	}
-	if (r->mode == NEAREST) {
-		index_ref own[MAX_RANK];
-		COPY(own, at, x->rank);
-		own[d] = nearest_place(definer, r, d, x->extents[d], at[d], &table);
-		y = LOAD(x, own);
-	} else {
-		struct definition *places = constant_of(definer, "places", d, DTYPE_I32, r->out[d], &table);
-		struct definition *weights = constant_of(definer, "weights", d, x->type, r->out[d], &table);
-		if (table.taps > TAPS_UNROLLED) {
-			index_ref t = VAR(x->rank, table.taps), entry[2] = { t, at[d] };
-			struct definition *sum = REDUCTION("taps", x->rank, extents, REDUCE_SUM, 1, &table.taps, NULL,
-			        MUL(tap(definer, x, places, at, d, t), LOAD(weights, entry)));
-			y = LOAD(sum, at);
-		}
-		for (int64_t t = 0; table.taps <= TAPS_UNROLLED && t < table.taps; t++) {
-			index_ref entry[2] = { CONSTANT(t), at[d] };
-			expr_ref weight = LOAD(weights, entry), value = tap(definer, x, places, at, d, entry[0]);
-			y = y ? FMA(value, weight, y) : MUL(value, weight);
-		}
-	}
-	*inside = (struct range){ at[d], table.from, table.to };
-	return MAP(name, x->rank, extents, y);
-}
-
 /* ---- scales, sizes or a region at run time ---- */
 enum { TAPS_MOST = 63 }; /* of a scale that is not constant: more would add in lanes, or not, as the scale has it */
 
@@ -513,8 +342,8 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 	return true;
 }
 
-/* `coordinate` above, by value. */
-static expr_ref runtime_coordinate(struct definer *definer, const struct resize *r, int d, int64_t n, expr_ref at)
+/* `coordinate`. */
+static expr_ref coordinate(struct definer *definer, const struct resize *r, int d, int64_t n, expr_ref at)
 {
 	expr_ref scale = r->scale_at[d], begin = r->begin_at[d], span = SUB(r->end_at[d], begin);
 	expr_ref length = MUL(scale, have_of(definer, r, d, n)), last = last_of(definer, r, d, n), half = REAL(0.5);
@@ -540,7 +369,7 @@ static expr_ref runtime_coordinate(struct definer *definer, const struct resize 
 	}
 }
 
-static expr_ref runtime_nearest(struct definer *definer, enum nearest_mode how, expr_ref at)
+static expr_ref nearest(struct definer *definer, enum nearest_mode how, expr_ref at)
 {
 	expr_ref floor_of = FLOOR(at), part = SUB(at, floor_of), half = REAL(0.5);
 	switch (how) {
@@ -552,7 +381,7 @@ static expr_ref runtime_nearest(struct definer *definer, enum nearest_mode how, 
 }
 
 /* Of an element at distance x. */
-static expr_ref runtime_weight(struct definer *definer, const struct resize *r, expr_ref x)
+static expr_ref weight_of(struct definer *definer, const struct resize *r, expr_ref x)
 {
 	expr_ref one = REAL(1), none = REAL(0);
 	if (r->mode == LINEAR)
@@ -570,12 +399,24 @@ static double taps_of(const struct resize *r, double scale)
 	return r->mode == NEAREST ? 1 : 2 - 2 * (floor(-reach / shrunk) + 1);
 }
 
-struct runtime_table {
+struct table {
+	int axis;
+	bool constant;                       /* scale and region are: so are all its parts */
 	int64_t least, most;                 /* taps */
 	index_ref taps;                      /* how many there are */
 	struct definition *places, *weights; /* [most, out] */
 	struct definition *inside;           /* [out]: 1 where it lies in the data */
 };
+
+/* A part of a table; its numbers, where they are known. */
+static struct definition *settled(struct definer *definer, const struct table *table, struct definition *part)
+{
+	if (table->constant) {
+		definition_fold(definer->program, part);
+		part->original = NULL; /* they are doubles already */
+	}
+	return part;
+}
 
 static expr_ref scalar_of(struct definer *definer, const char *part, expr_ref value)
 {
@@ -583,129 +424,204 @@ static expr_ref scalar_of(struct definer *definer, const char *part, expr_ref va
 }
 
 /* A part of the table as a definition of its own: what reads it several times is one load longer. */
-static expr_ref row_of(struct definer *definer, const char *part, int rank, const int64_t *extents, expr_ref value)
+static expr_ref row_of(struct definer *definer, const struct table *table, const char *part, int rank,
+        const int64_t *extents, expr_ref value)
 {
 	index_ref at[2] = { VAR(0, extents[0]), rank > 1 ? VAR(1, extents[1]) : NULL };
-	return LOAD(PART(part, rank, extents, value), at);
+	return LOAD(settled(definer, table, PART(part, rank, extents, value)), at);
 }
 
 /* A table's value for place and tap, variables 0 and 1, as the definition that taps read: neighbours of the output lie
  * side by side. */
-static struct definition *transposed_table(
-        struct definer *definer, const char *part, int64_t out, int64_t most, expr_ref value)
+static struct definition *transposed(
+        struct definer *definer, const struct table *table, const char *part, int64_t out, expr_ref value)
 {
-	index_ref with[MAX_VARS] = { VAR(1, out), VAR(0, most) };
-	return PART(part, 2, (int64_t[]){ most, out }, expr_substitute(definer->arena, value, with));
+	index_ref with[MAX_VARS] = { VAR(1, out), VAR(0, table->most) };
+	part = table->constant ? FORMAT("%s_%d", part, table->axis) : part;
+	return settled(definer, table,
+	        PART(part, 2, (int64_t[]){ table->most, out }, expr_substitute(definer->arena, value, with)));
 }
 
-static struct runtime_table make_runtime_table(
-        struct definer *definer, const struct resize *r, int d, int64_t n, enum dtype type)
+/* The scale is a value, or a number, which makes all of it numbers. */
+static void fill_table(struct definer *definer, const struct resize *r, struct table *table, int64_t n, enum dtype type)
 {
-	int64_t out = r->out[d];
-	const double slack = 0x1p-20;
-	struct runtime_table table = { .least = (int64_t)taps_of(r, (double)(out + 1) / (double)n * (1 + slack)) };
-	double most = taps_of(r, ((double)out - 0.5) / (double)n * (1 - slack));
-	if (most > TAPS_MOST || most * (double)out > entries_most)
-		node_unsupported(NODE,
-		        "a scale that is not constant is not supported where it takes more than %d taps (dimension "
-		        "%d from %" PRId64 " to %" PRId64 ")",
-		        TAPS_MOST, d, n, out);
-	table.most = (int64_t)most;
-	int64_t extents[2] = { out, table.most };
-	index_ref i = VAR(0, out), t = VAR(1, table.most), entry[2] = { i, t };
+	int d = table->axis;
+	int64_t out = r->out[d], most = table->most, extents[2] = { out, most };
+	index_ref i = VAR(0, out), t = VAR(1, most), entry[2] = { i, t };
 	expr_ref last = last_of(definer, r, d, n), none = REAL(0);
-	expr_ref at = runtime_coordinate(definer, r, d, n, CAST(DTYPE_F64, POSITION(i)));
-	at = row_of(definer, "coordinates", 1, extents, at);
+	expr_ref at = coordinate(definer, r, d, n, CAST(DTYPE_F64, POSITION(i)));
+	at = row_of(definer, table, "coordinates", 1, extents, at);
 	expr_ref in = MUL(LESS_EQUAL(none, at), LESS_EQUAL(at, last));
-	table.inside = PART("inside", 1, extents, CAST(DTYPE_I64, in));
+	table->inside = settled(definer, table, PART("inside", 1, extents, CAST(DTYPE_I64, in)));
 	expr_ref far_behind = r->have[d] ? ADD(r->have[d], REAL(4)) : REAL((double)n + 4);
 	at = WHERE(LESS(far_behind, at), far_behind, at);
-	at = row_of(definer, "clear", 1, extents, WHERE(LESS(at, REAL(-4)), REAL(-4), at));
+	at = row_of(definer, table, "clear", 1, extents, WHERE(LESS(at, REAL(-4)), REAL(-4), at));
 
-	expr_ref scale = r->scale_at[d], one = REAL(1), shrunk = one, taps = REAL((double)table.most);
-	if (r->antialias) {
+	expr_ref scale = r->scale_at[d], one = REAL(1), shrunk = one, taps = REAL((double)most);
+	if (r->antialias && table->constant)
+		shrunk = REAL(r->scale[d] < 1 ? r->scale[d] : 1);
+	else if (r->antialias) {
 		shrunk = scalar_of(definer, "shrunk", WHERE(LESS(scale, one), scale, one));
 		taps = FLOOR(DIV(REAL(r->mode == LINEAR ? -1 : -2), shrunk));
 		taps = scalar_of(definer, "taps", SUB(REAL(2), MUL(REAL(2), ADD(taps, one))));
 	}
-	table.taps = INDEX(CAST(DTYPE_I64, taps), table.least, table.most);
-	expr_ref first = r->mode == NEAREST ? runtime_nearest(definer, r->nearest, at)
-	                                    : SUB(ADD(FLOOR(at), one), DIV(taps, REAL(2)));
-	expr_ref tap = CAST(DTYPE_F64, POSITION(t)), place = ADD(row_of(definer, "first", 1, extents, first), tap);
+	table->taps = INDEX(CAST(DTYPE_I64, taps), table->least, most);
+	expr_ref first =
+	        r->mode == NEAREST ? nearest(definer, r->nearest, at) : SUB(ADD(FLOOR(at), one), DIV(taps, REAL(2)));
+	expr_ref tap = CAST(DTYPE_F64, POSITION(t)),
+	         place = ADD(row_of(definer, table, "first", 1, extents, first), tap);
 	expr_ref before = LESS(place, none), behind = LESS(last, place);
-	table.places = transposed_table(
-	        definer, "places", out, table.most, CAST(DTYPE_I32, WHERE(before, none, WHERE(behind, last, place))));
+	table->places = transposed(
+	        definer, table, "places", out, CAST(DTYPE_I32, WHERE(before, none, WHERE(behind, last, place))));
 	if (r->mode == NEAREST)
-		return table;
+		return;
 	expr_ref far = ABS(MUL(SUB(place, at), shrunk));
-	expr_ref weight = runtime_weight(definer, r, row_of(definer, "far", 2, extents, far));
+	expr_ref weight = weight_of(definer, r, row_of(definer, table, "far", 2, extents, far));
 	if (r->exclude_outside)
 		weight = WHERE(ADD(before, behind), none, weight);
-	if (table.least < table.most)
+	if (table->least < most)
 		weight = WHERE(LESS(tap, taps), weight, none);
 	if (r->antialias || r->exclude_outside) {
-		struct definition *raw = PART("raw", 2, extents, weight);
-		index_ref of[2] = { i, VAR(1, table.most) };
-		struct definition *sums =
-		        REDUCTION("sums", 1, extents, REDUCE_SUM, 1, &table.most, NULL, LOAD(raw, of));
-		expr_ref sum = LOAD(sums, &i);
+		struct definition *raw = settled(definer, table, PART("raw", 2, extents, weight));
+		index_ref of[2] = { i, VAR(1, most) };
+		struct definition *sums = REDUCTION("sums", 1, extents, REDUCE_SUM, 1, &most, NULL, LOAD(raw, of));
+		if (table->constant) /* however many taps there are */
+			sums->order = ORDER_SERIAL;
+		expr_ref sum = LOAD(settled(definer, table, sums), &i);
 		weight = LOAD(raw, entry);
 		weight = WHERE(EQUAL(sum, none), weight, DIV(weight, sum));
 	}
-	table.weights = transposed_table(definer, "weights", out, table.most, CAST(type, weight));
+	table->weights = transposed(definer, table, "weights", out, CAST(type, weight));
+}
+
+static struct table table_of(struct definer *definer, const struct resize *given, int d, int64_t n, enum dtype type)
+{
+	struct resize with = *given, *r = &with;
+	int64_t out = r->out[d];
+	const double slack = 0x1p-20;
+	struct table table = { .axis = d, .constant = !r->scale_at[d] };
+	double least = taps_of(r, r->scale[d]), most = least;
+	if (table.constant) {
+		r->scale_at[d] = REAL(r->scale[d]);
+		r->begin_at[d] = REAL(r->begin[d]);
+		r->end_at[d] = REAL(r->end[d]);
+		if (most * (double)out > entries_most || n > INT32_MAX)
+			node_limit(NODE,
+			        "dimension %d from %" PRId64 " to %" PRId64
+			        " takes a table of %g entries, at most %g are supported",
+			        d, n, out, most * (double)out, entries_most);
+	} else {
+		least = taps_of(r, (double)(out + 1) / (double)n * (1 + slack));
+		most = taps_of(r, ((double)out - 0.5) / (double)n * (1 - slack));
+		if (most > TAPS_MOST || most * (double)out > entries_most)
+			node_unsupported(NODE,
+			        "a scale that is not constant is not supported where it takes more than %d taps "
+			        "(dimension %d from %" PRId64 " to %" PRId64 ")",
+			        TAPS_MOST, d, n, out);
+	}
+	table.least = (int64_t)least;
+	table.most = (int64_t)most;
+	fill_table(definer, r, &table, n, type);
 	return table;
 }
 
+static index_ref place_of(struct definer *definer, const struct table *table, index_ref at, index_ref t, int64_t n)
+{
+	return VALUE(CAST(DTYPE_I64, LOAD(table->places, AT(t, at))), 0, n - 1);
+}
+
+static expr_ref load_at(struct definer *definer, struct definition *x, const index_ref *at, int d, index_ref place)
+{
+	index_ref own[MAX_RANK];
+	COPY(own, at, x->rank);
+	own[d] = place;
+	return LOAD(x, own);
+}
+
+static expr_ref tap(struct definer *definer, struct definition *x, const struct table *table, const index_ref *at,
+        int d, index_ref t)
+{
+	return load_at(definer, x, at, d, place_of(definer, table, at[d], t, x->extents[d]));
+}
+
+/* The place of `at` where a constant table has one tap: i/k or i*k where it is that, so that the address stays affine. */
+static index_ref nearest_place(struct definer *definer, const struct table *table, int64_t out, int64_t n, index_ref at)
+{
+	const int32_t *places = table->places->data;
+	int64_t up = n && out % n == 0 ? out / n : 0, down = out && n % out == 0 ? n / out : 0;
+	bool is_up = up > 0, is_down = down > 0;
+	for (int64_t i = 0; table->constant && i < out; i++) {
+		is_up = is_up && places[i] == i / up;
+		is_down = is_down && places[i] == i * down;
+	}
+	if (table->constant && (is_up || is_down))
+		return is_up ? QUOTIENT(at, up) : SCALE(at, down);
+	return place_of(definer, table, at, CONSTANT(0), n);
+}
+
 /* As many taps as the table has, or as a chain of so many: those that the scale has not do not count. */
-static expr_ref runtime_taps(struct definer *definer, struct definition *x, const struct runtime_table *table,
+static expr_ref taps_along(struct definer *definer, struct definition *x, const struct table *table,
         const index_ref *at, int d, const int64_t *extents, int64_t most)
 {
 	expr_ref y = NULL;
 	if (most > TAPS_UNROLLED) {
 		index_ref t = VAR(x->rank, most), entry[2] = { t, at[d] };
 		const struct range there = { SUM(table->taps, SCALE(t, -1)), 1, most + 1 };
-		expr_ref value = SELECT(&there, 1, tap(definer, x, table->places, at, d, t), LIKE(x, 0));
+		expr_ref value = SELECT(&there, 1, tap(definer, x, table, at, d, t), LIKE(x, 0));
 		return LOAD(REDUCTION("taps", x->rank, extents, REDUCE_SUM, 1, &most, NULL,
 		                    MUL(value, LOAD(table->weights, entry))),
 		        at);
 	}
 	FOR (t, most) {
 		index_ref entry[2] = { CONSTANT(t), at[d] };
-		expr_ref weight = LOAD(table->weights, entry), value = tap(definer, x, table->places, at, d, entry[0]);
+		expr_ref weight = LOAD(table->weights, entry), value = tap(definer, x, table, at, d, entry[0]);
 		const struct range there = { table->taps, t + 1, table->most + 1 };
 		y = y ? SELECT(&there, 1, FMA(value, weight, y), y) : MUL(value, weight);
 	}
 	return y;
 }
 
-static struct definition *along_runtime(
+/* Which places lie in the data; elsewhere is the extrapolation value. */
+static struct range inside_of(struct definer *definer, const struct table *table, index_ref at, int64_t out)
+{
+	const int64_t *in = table->inside->data;
+	int64_t from = 0, to = out;
+	if (!table->constant)
+		return (struct range){ VALUE(LOAD(table->inside, &at), 0, 1), 1, 2 };
+	while (from < to && !in[from])
+		from++;
+	while (to > from && !in[to - 1])
+		to--;
+	return (struct range){ at, from, to };
+}
+
+static struct definition *along(
         struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
 {
-	struct runtime_table table = make_runtime_table(definer, r, d, x->extents[d], x->type);
+	struct table table = table_of(definer, r, d, x->extents[d], x->type);
 	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	expr_ref y;
-	FOR (k, x->rank) {
+	FOR (k, x->rank)
 		extents[k] = k == d ? r->out[d] : x->extents[k];
-		at[k] = VAR(k, extents[k]);
-	}
+	VARS(at, x->rank, extents);
 	if (r->mode == NEAREST)
-		y = tap(definer, x, table.places, at, d, CONSTANT(0));
+		y = load_at(definer, x, at, d, nearest_place(definer, &table, r->out[d], x->extents[d], at[d]));
 	else if (table.most <= TAPS_UNROLLED || table.least > TAPS_UNROLLED)
-		y = runtime_taps(definer, x, &table, at, d, extents, table.most);
+		y = taps_along(definer, x, &table, at, d, extents, table.most);
 	else {
 		const struct range few = { table.taps, table.least, TAPS_UNROLLED + 1 };
-		y = SELECT(&few, 1, runtime_taps(definer, x, &table, at, d, extents, TAPS_UNROLLED),
-		        runtime_taps(definer, x, &table, at, d, extents, table.most));
+		y = SELECT(&few, 1, taps_along(definer, x, &table, at, d, extents, TAPS_UNROLLED),
+		        taps_along(definer, x, &table, at, d, extents, table.most));
 	}
-	if (r->out[d] == x->extents[d]) { /* an axis that stays as it is takes no taps */
+	if (!table.constant && r->out[d] == x->extents[d]) { /* an axis that stays as it is takes no taps */
 		expr_ref same = EQUAL(r->scale_at[d], REAL(1));
 		same = MUL(same, EQUAL(r->begin_at[d], REAL(0)));
 		same = MUL(same, EQUAL(r->end_at[d], REAL(1)));
 		const struct range stays = { INDEX(scalar_of(definer, "same", CAST(DTYPE_I64, same)), 0, 1), 1, 2 };
 		y = SELECT(&stays, 1, LOAD(x, at), y);
 	}
-	*inside = (struct range){ VALUE(LOAD(table.inside, &at[d]), 0, 1), 1, 2 };
+	*inside = inside_of(definer, &table, at[d], r->out[d]);
 	return PART(FORMAT("resized_%d", d), x->rank, extents, y);
 }
 
@@ -791,10 +707,9 @@ void define_resize(struct definer *definer)
 	if (!dtype_is_float(type) && r.mode != NEAREST) /* integers: in a float, rounded to even */
 		x = definer_as(definer, x, dtypes[type].bits > 16 ? DTYPE_F64 : DTYPE_F32);
 	FOR (d, rank)
-		if (definition_elements(x) && extents[d] && r.scale_at[d])
-			x = along_runtime(definer, &r, x, d, &inside[count++]);
-		else if (definition_elements(x) && extents[d]
-		        && !(extents[d] == x->extents[d] && r.scale[d] == 1 && r.begin[d] == 0 && r.end[d] == 1))
+		if (definition_elements(x) && extents[d]
+		        && (r.scale_at[d] || extents[d] != x->extents[d] || r.scale[d] != 1 || r.begin[d] != 0
+		                || r.end[d] != 1))
 			x = along(definer, &r, x, d, &inside[count++]);
 	expr_ref y = LOAD(x, at);
 	if (r.coordinates == TF_CROP)
