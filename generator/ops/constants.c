@@ -82,20 +82,15 @@ void infer_constant_of_shape(struct node *node)
 		infer_output(node, 0, type, (int)count, dims);
 		return;
 	}
-	if (!shape && node->in[0]->rank == 1 && dim_is_known(node->in[0]->dims[0])
-	        && node->in[0]->dims[0].extent <= MAX_RANK) {
-		FOR (d, MAX_RANK)
-			dims[d] = dim_unknown;
-		FOR (d, (int)node->in[0]->dims[0].extent) {
+	if (!shape) {
+		int rank = node_in_length(node, 0);
+		dims_unknown(dims);
+		FOR (d, rank) {
 			struct tensor *size = node_in_size(node, 0, d);
 			dims[d] = size ? size_dim(size) : dim_unknown;
 		}
-		infer_asked_dims(node, (int)node->in[0]->dims[0].extent, dims, size_of_shape);
-		infer_output(node, 0, type, (int)node->in[0]->dims[0].extent, dims);
-		return;
-	}
-	if (!shape) {
-		infer_type(node, 0, type);
+		infer_asked_dims(node, rank, dims, size_of_shape);
+		infer_output(node, 0, type, rank, dims);
 		return;
 	}
 	LIMIT_IF(count > MAX_RANK, " of %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);

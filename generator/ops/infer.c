@@ -245,6 +245,28 @@ const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
 	return ints;
 }
 
+const int64_t *node_numbers(const struct node *node, bool is_input, int i, const char *name, int64_t *count)
+{
+	size_t given;
+	if (is_input)
+		return node_in_ints(node, i, count);
+	const int64_t *numbers = node_ints(node, name, &given);
+	*count = (int64_t)given;
+	return numbers;
+}
+
+int node_in_length(const struct node *node, int i)
+{
+	const struct tensor *in = node->in[i];
+	return in->rank == 1 && in->dims[0].extent <= MAX_RANK ? (int)in->dims[0].extent : -1;
+}
+
+void dims_unknown(struct dim *dims)
+{
+	FOR (d, MAX_RANK)
+		dims[d] = dim_unknown;
+}
+
 int64_t node_axis(const struct node *node, int64_t axis, int rank)
 {
 	INVALID_IF(axis < -rank || axis >= rank, "axis %" PRId64 " of %d dimensions, [%d, %d) is right", axis, rank,

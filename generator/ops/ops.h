@@ -136,6 +136,10 @@ void infer_output_like(struct node *, int i, const struct tensor *);
 bool infer_ranks(struct node *, int count, enum dtype);
 /* Elements of a constant integer input; NULL where it is absent or not constant. */
 const int64_t *node_in_ints(const struct node *, int i, int64_t *count);
+/* The same of what is an input, or an attribute of that name. */
+const int64_t *node_numbers(const struct node *, bool is_input, int i, const char *name, int64_t *count);
+int node_in_length(const struct node *, int i); /* how many numbers input i has; -1: not known, or too many for dims */
+void dims_unknown(struct dim *);                /* all that there may be */
 /* Of input 1 where it is constant: element i; each `step`th from `first` on lies inside a dimension of this extent (-1:
  * not known). */
 int64_t infer_constant_at(const struct tensor *, int64_t i);

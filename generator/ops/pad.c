@@ -17,13 +17,10 @@ static enum mode mode_of(const struct node *node)
 static bool pads_of(const struct node *node, int rank, int64_t *before, int64_t *after)
 {
 	int64_t count, axes_count = 0;
-	size_t given;
-	const int64_t *pads = node->since < PADS_ARE_INPUT
-	        ? node_ints(node, node->since < 2 ? "paddings" : "pads", &given)
-	        : node_in_ints(node, 1, &count);
-	const int64_t *axes = node->since < PADS_ARE_INPUT ? NULL : node_in_ints(node, 3, &axes_count);
-	count = node->since < PADS_ARE_INPUT ? (int64_t)given : count;
-	if ((node->since >= PADS_ARE_INPUT && !pads) || (node_in(node, 3) && !axes))
+	bool inputs = node->since >= PADS_ARE_INPUT;
+	const int64_t *pads = node_numbers(node, inputs, 1, node->since < 2 ? "paddings" : "pads", &count),
+	              *axes = inputs ? node_in_ints(node, 3, &axes_count) : NULL;
+	if ((inputs && !pads) || (node_in(node, 3) && !axes))
 		return false;
 	int64_t dims = axes ? axes_count : rank;
 	INVALID_IF(count != 2 * dims, "%" PRId64 " pads for %" PRId64 " dimensions, %" PRId64 " are right", count, dims,
@@ -84,8 +81,7 @@ void infer_pad(struct node *node)
 		infer_same_type(node, 2, type);
 		infer_scalar(node, 2);
 	}
-	FOR (d, x->rank)
-		dims[d] = dim_unknown;
+	dims_unknown(dims);
 	struct tensor *const *behind = pads_in_sizes(node, before);
 	if (behind) {
 		sized_dims(node, before, behind, dims);
@@ -305,8 +301,7 @@ void infer_tile(struct node *node)
 	const struct tensor *x = node->in[0];
 	const int64_t *repeats = repeats_of(node, &count);
 	struct tensor *const *sizes = node->since < TILE_BY_REPEATS ? NULL : node_in_sizes(node, 1, &count);
-	FOR (d, x->rank)
-		dims[d] = dim_unknown;
+	dims_unknown(dims);
 	if (tensor_is_known(x) && sizes && count == x->rank && (!repeats || tensor_counted(x))) {
 		FOR (d, x->rank)
 			dims[d] = size_is(sizes[d], 1)

@@ -7,15 +7,9 @@ static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
 {
 	int64_t count = 0, sum = 0;
 	const int64_t *given;
-	bool by_input = node->since == 1 || node->since >= 13;
-	if (by_input && node_in(node, 1)) {
-		if (!(given = node_in_ints(node, 1, &count)))
-			return false;
-	} else {
-		size_t n = 0;
-		given = node->since < 13 ? node_ints(node, "split", &n) : NULL;
-		count = (int64_t)n;
-	}
+	bool is_input = (node->since == 1 || node->since >= 13) && node_in(node, 1);
+	if (!(given = node_numbers(node, is_input, 1, "split", &count)) && is_input)
+		return false;
 	if (given) {
 		INVALID_IF(count != node->outs, "%" PRId64 " parts for %d outputs", count, node->outs);
 		FOR (i, node->outs) {

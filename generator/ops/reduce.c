@@ -20,16 +20,10 @@ static bool axes_of(const struct node *node, bool *reduced)
 		reduced[d] = d > 1;
 	if (is_global(node))
 		return true;
-	if (!axes_are_input(node)) {
-		size_t given;
-		axes = node_ints(node, "axes", &given);
-		count = (int64_t)given;
-	} else {
-		axes = node_in_ints(node, 1, &count);
-		const struct tensor *late = axes ? NULL : node_in(node, 1);
-		if (late && !(late->rank == 1 && late->dims[0].extent == 0))
-			return false;
-	}
+	axes = node_numbers(node, axes_are_input(node), 1, "axes", &count);
+	const struct tensor *late = axes_are_input(node) && !axes ? node_in(node, 1) : NULL;
+	if (late && !(late->rank == 1 && late->dims[0].extent == 0))
+		return false;
 	bool all = !count && !(axes_are_input(node) && attribute_int(node, "noop_with_empty_axes"));
 	FOR (d, rank)
 		reduced[d] = all;

@@ -202,29 +202,17 @@ void infer_reshape(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count;
-	const int64_t *shape;
-	if (node->since < 5) {
-		size_t given;
-		shape = node_ints(node, "shape", &given);
-		count = (int64_t)given;
-		INVALID_IF(!node_attribute(node, "shape"), " lacks the attribute \"shape\"");
-	} else {
-		shape = node_in_ints(node, 1, &count);
-		if (!shape)
-			shape = bounds_of_shape(node, &count);
-		if (!shape) {
-			const struct tensor *tensor = node->in[1];
-			if (tensor->rank == 1 && dim_is_known(tensor->dims[0]) && tensor->dims[0].extent <= MAX_RANK) {
-				FOR (d, MAX_RANK)
-					dims[d] = dim_unknown;
-				if (tensor_is_known(node->in[0]))
-					infer_asked_dims(node, (int)tensor->dims[0].extent, dims, size_of_reshaped);
-				infer_output(node, 0, node->in[0]->type, (int)tensor->dims[0].extent, dims);
-			} else {
-				infer_type(node, 0, node->in[0]->type);
-			}
-			return;
-		}
+	const int64_t *shape = node_numbers(node, node->since >= 5, 1, "shape", &count);
+	INVALID_IF(node->since < 5 && !node_attribute(node, "shape"), " lacks the attribute \"shape\"");
+	if (node->since >= 5 && !shape)
+		shape = bounds_of_shape(node, &count);
+	if (node->since >= 5 && !shape) {
+		int rank = node_in_length(node, 1);
+		dims_unknown(dims);
+		if (tensor_is_known(node->in[0]))
+			infer_asked_dims(node, rank, dims, size_of_reshaped);
+		infer_output(node, 0, node->in[0]->type, rank, dims);
+		return;
 	}
 	LIMIT_IF(count > MAX_RANK, " to %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
 	resolve(node, shape, (int)count, attribute_int(node, "allowzero") != 0, dims);
@@ -328,13 +316,8 @@ void define_flatten(struct definer *definer) { define_same_offsets(definer); }
 static int64_t axes_of(const struct node *node, const int64_t **axes)
 {
 	int64_t count;
-	if (node->since < 13) {
-		size_t given;
-		*axes = node_ints(node, "axes", &given);
-		return (int64_t)given;
-	}
-	*axes = node_in_ints(node, 1, &count);
-	return node_in(node, 1) && !*axes ? -1 : count;
+	*axes = node_numbers(node, node->since >= 13, 1, "axes", &count);
+	return node->since >= 13 && node_in(node, 1) && !*axes ? -1 : count;
 }
 
 static void mark_axes(const struct node *node, const int64_t *axes, int64_t count, int rank, bool *marked)
@@ -360,8 +343,7 @@ static void infer_axes(struct node *node, int sign)
 		return;
 	}
 	INVALID_IF(x->rank + sign * count < 0, "%" PRId64 " axes of %d dimensions", count, x->rank);
-	FOR (d, MAX_RANK)
-		dims[d] = dim_unknown;
+	dims_unknown(dims);
 	infer_output(node, 0, x->type, x->rank + sign * (int)count, dims);
 }
 
@@ -520,16 +502,16 @@ void infer_expand(struct node *node)
 	struct tensor shape = { 0 };
 	int64_t count;
 	const int64_t *ints = node_in_ints(node, 1, &count);
-	const struct tensor *x = node->in[0], *numbers = node->in[1];
+	const struct tensor *x = node->in[0];
+	int said = node_in_length(node, 1);
 	struct tensor *const *sizes = ints || x->rank < 0 ? NULL : node_in_sizes(node, 1, &count);
-	if (!ints && !sizes && x->rank >= 0 && numbers->rank == 1 && dim_is_known(numbers->dims[0])
-	        && numbers->dims[0].extent <= MAX_RANK) {
-		int rank = x->rank > numbers->dims[0].extent ? x->rank : (int)numbers->dims[0].extent;
+	if (!ints && !sizes && x->rank >= 0 && said >= 0) {
+		int rank = x->rank > said ? x->rank : said;
 		FOR (d, rank) /* an extent of 1 may grow, others stay */
 			dims[d] = d < rank - x->rank || x->dims[d - rank + x->rank].extent == 1
 			        ? dim_unknown
 			        : x->dims[d - rank + x->rank];
-		if (rank == numbers->dims[0].extent)
+		if (rank == said)
 			infer_asked_dims(node, rank, dims, size_of_expansion);
 		infer_output(node, 0, x->type, rank, dims);
 		return;

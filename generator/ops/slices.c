@@ -33,17 +33,11 @@ static bool cuts_of(const struct node *node, struct cut *cuts, bool *touched)
 	const struct tensor *x = node->in[0];
 	const int64_t *numbers[4] = { NULL }; /* starts, ends, axes, steps */
 	int64_t counts[4] = { 0 };
-	static const char *const names[] = { "starts", "ends", "axes" };
+	static const char *const names[] = { "starts", "ends", "axes", "steps" };
 	FOR (i, 4) {
-		if (node->since >= 10) {
-			numbers[i] = node_in_ints(node, 1 + i, &counts[i]);
-			if (node_in(node, 1 + i) && !numbers[i])
-				return false;
-		} else if (i < 3) {
-			size_t given;
-			numbers[i] = node_ints(node, names[i], &given);
-			counts[i] = (int64_t)given;
-		}
+		numbers[i] = node_numbers(node, node->since >= 10, 1 + i, names[i], &counts[i]);
+		if (node->since >= 10 && node_in(node, 1 + i) && !numbers[i])
+			return false;
 	}
 	int64_t count = counts[0];
 	INVALID_IF(counts[1] != count || (numbers[2] && counts[2] != count) || (numbers[3] && counts[3] != count),
