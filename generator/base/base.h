@@ -122,7 +122,7 @@ char *arena_copy(struct arena *, const char *text, size_t length); /* adds a 0 *
 char *arena_printf(struct arena *, const char *format, ...) PRINTF(2, 3);
 
 #define arena_new(arena, type) ((type *)arena_alloc(arena, sizeof(type)))
-#define arena_new_array(arena, type, count) ((type *)arena_array(arena, count, sizeof(type)))
+#define arena_new_array(arena, type, count) ((type *)arena_array(arena, (size_t)(count), sizeof(type)))
 
 /* For tests: the n-th allocation of an arena or a text from now on fails, once (0: none does). */
 void arena_fail_after(long n);

@@ -178,7 +178,7 @@ static int state_of(struct maker *maker, int *parts, int count, enum beside befo
 	if ((maker->states.count + 1) * (size_t)into->classes > AUTOMATON_STEPS_MOST)
 		fail(maker->build, EXIT_LIMIT, maker->regex->where, "its automaton has more than %d steps",
 		        AUTOMATON_STEPS_MOST);
-	struct state state = { count, arena_new_array(maker->build->arena, int, (size_t)count + 1), before, *bucket };
+	struct state state = { count, arena_new_array(maker->build->arena, int, count + 1), before, *bucket };
 	memcpy(state.parts, parts, bytes);
 	push(maker->build->arena, &maker->states, state);
 	return *bucket = (int)maker->states.count - 1;

@@ -13,7 +13,7 @@ struct tensor *bodies_add(struct bodies *bodies, struct graph *graph, const stru
 	COPY(node->in, in, ins);
 	node->out[0] = out ? out : graph_tensor_fresh(graph, type);
 	node->out[0]->producer = node;
-	node->attributes = arena_new_array(graph->build->arena, struct attribute, (size_t)attributes + 1);
+	node->attributes = arena_new_array(graph->build->arena, struct attribute, attributes + 1);
 	for (; node->attribute_count < attributes; node->attribute_count++) {
 		node->attributes[node->attribute_count] = attribute[node->attribute_count];
 		node->attributes[node->attribute_count].name =

@@ -64,7 +64,6 @@ static expr_ref overlaps(struct definer *definer, const struct side *a, const st
 
 void define_boxes(struct definer *definer)
 {
-	const struct node *node = NODE;
 	struct definition *scores = IN(SCORES), *there = IN(THERE);
 	int64_t n = scores->extents[2];
 	SHAPE(0, rank, extents, at);
@@ -79,12 +78,12 @@ void define_boxes(struct definer *definer)
 		other[axis] = side_of(definer, axis, at[0], taken);
 	}
 	expr_ref score = LOAD(scores, score_at),
-	         worth = node_in(node, LEAST) ? HOLDS(expr2(definer, SCALAR_greater, score, ELEMENT(LEAST, 0)))
+	         worth = node_in(NODE, LEAST) ? HOLDS(expr2(definer, SCALAR_greater, score, ELEMENT(LEAST, 0)))
 	                                      : WHOLE(DTYPE_BOOL, 1);
 	expr_ref choice[CHOICES] = {
 		[CHOICE_THERE] = there ? expr2(definer, SCALAR_and, worth, LOAD(there, score_at)) : worth,
 		[CHOICE_BARS] = overlaps(definer, one, other),
 		[CHOICE_MOST] = ELEMENT(LIMIT, 0),
 	};
-	GIVE(0, definer_order(definer, node->out[0]->name, rank, extents, true, n, score, choice));
+	GIVE(0, definer_order(definer, NODE->out[0]->name, rank, extents, true, n, score, choice));
 }

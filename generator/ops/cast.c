@@ -41,7 +41,7 @@ static enum dtype type_asked(const struct node *node)
 static int rounding(const struct node *node, enum dtype to)
 {
 	static const int modes[] = { CAST_UP, CAST_DOWN, 0 };
-	int mode = attribute_choice(node, "round_mode", attribute_string(node, "round_mode"), "up down nearest");
+	int mode = attribute_word(node, "round_mode", "up down nearest");
 	int cast = attribute_int(node, "saturate") ? CAST_SATURATES : 0;
 	if (to == DTYPE_F8E8M0)
 		return cast | modes[mode];
@@ -108,7 +108,7 @@ bool cast_makes_strings(const struct node *node)
 bool cast_like_strings(struct bodies *bodies, struct node *node)
 {
 	int count = node->attribute_count;
-	struct attribute *given = arena_new_array(node_arena(node), struct attribute, (size_t)count + 1);
+	struct attribute *given = arena_new_array(node_arena(node), struct attribute, count + 1);
 	infer_counts(node, 2, 2, 1);
 	enum dtype to = node->in[1]->type;
 	FOR (i, count)

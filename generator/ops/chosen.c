@@ -38,7 +38,7 @@ static struct dim chosen_dim(struct node *node, int outs, int by, int64_t bound)
 	if (!counts_on(node)) {
 		if (!graph->bounded || bound < 0)
 			return dim_unknown;
-		struct tensor **out = arena_new_array(graph->build->arena, struct tensor *, (size_t)outs + 1);
+		struct tensor **out = arena_new_array(graph->build->arena, struct tensor *, outs + 1);
 		COPY(out, node->out, node->outs);
 		out[outs] = graph_tensor_fresh(graph, "count");
 		out[outs]->producer = node;

@@ -163,7 +163,7 @@ void infer_shape(struct node *node)
 	infer_output(node, 0, DTYPE_I64, 1, &length);
 	if (take_counts(node, from, to))
 		return;
-	int64_t *extents = arena_new_array(node_arena(node), int64_t, (size_t)(to - from) + 1);
+	int64_t *extents = arena_new_array(node_arena(node), int64_t, to - from + 1);
 	for (int64_t d = from; d < to; d++) {
 		if (!dim_is_known(x->dims[d]))
 			return;
@@ -175,13 +175,12 @@ void infer_shape(struct node *node)
 
 void define_shape(struct definer *definer)
 {
-	const struct node *node = NODE;
-	const struct tensor *x = node->in[0];
-	if (node->ins > 1) {
-		index_ref k = VAR(0, node->out[0]->dims[0].extent);
+	const struct tensor *x = NODE->in[0];
+	if (NODE->ins > 1) {
+		index_ref k = VAR(0, NODE->out[0]->dims[0].extent);
 		expr_ref body = I(0);
-		int64_t from = attribute_int(node, "start"),
-		        to = from + (from < 0 ? x->rank : 0) + node->out[0]->dims[0].extent;
+		int64_t from = attribute_int(NODE, "start"),
+		        to = from + (from < 0 ? x->rank : 0) + NODE->out[0]->dims[0].extent;
 		for (int64_t d = from + (from < 0 ? x->rank : 0), i = 0, in = 1; d < to; d++, i++)
 			body = SELECT(&(struct range){ k, i, i + 1 }, 1,
 			        x->dims[d].count ? ELEMENT((int)in, 0) : I(x->dims[d].extent), body),
@@ -277,7 +276,7 @@ static expr_ref hit_in_floats(
 {
 	struct arena *arena = definer->arena;
 	index_ref each[MAX_RANK];
-	float *steps = arena_new_array(arena, float, (size_t)depth);
+	float *steps = arena_new_array(arena, float, depth);
 	FOR (i, depth)
 		steps[i] = (float)i;
 	VARS(each, indices->rank, indices->extents);

@@ -708,10 +708,9 @@ void infer_gemm(struct node *node)
 
 void define_gemm(struct definer *definer)
 {
-	const struct node *node = NODE;
 	struct definition *a = IN(0), *b = IN(1), *c = IN(2);
-	double alpha = attribute_float(node, "alpha"), beta = attribute_float(node, "beta");
-	bool a_transposed = attribute_int(node, "transA") != 0, b_transposed = attribute_int(node, "transB") != 0;
+	double alpha = attribute_float(NODE, "alpha"), beta = attribute_float(NODE, "beta");
+	bool a_transposed = attribute_int(NODE, "transA") != 0, b_transposed = attribute_int(NODE, "transB") != 0;
 	int64_t terms = a->extents[!a_transposed];
 	SHAPE(0, rank, extents, at);
 	index_ref k = VAR(rank, terms);
@@ -724,7 +723,7 @@ void define_gemm(struct definer *definer)
 			start = MUL(LIKE(c, beta), start);
 	}
 	expr_ref product = MUL(LOAD(a, a_at), LOAD(b, b_at));
-	const char *name = node->out[0]->name;
+	const char *name = NODE->out[0]->name;
 	struct definition *sum = REDUCE(alpha == 1 ? name : NAMED("product"), rank, extents, REDUCE_SUM, 1, &terms,
 	        alpha == 1 ? start : NULL, product);
 	mark_batch(sum, 1);

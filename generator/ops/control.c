@@ -36,9 +36,9 @@ struct tensor *holder_truth(struct holder *h, bool value)
  * have parameters. */
 struct tensor *holder_stack(struct holder *h, int64_t count, struct tensor *const *parts, int64_t axis)
 {
-	struct tensor **now = arena_new_array(h->arena, struct tensor *, (size_t)count);
+	struct tensor **now = arena_new_array(h->arena, struct tensor *, count);
 	FOR (i, count)
-		now[i] = holder_add(h, "", "Unsqueeze", 2, (struct tensor *[]){ parts[i], holder_number(h, 1, axis) });
+		now[i] = holder_add(h, "", "Unsqueeze", TENSORS(parts[i], holder_number(h, 1, axis)));
 	while (count > 1) {
 		int64_t groups = 0;
 		for (int64_t i = 0; i < count; i += STACKED_TOGETHER) {
@@ -202,7 +202,7 @@ struct tensor *holder_select(struct holder *h, struct tensor *condition, struct 
 	if (yes == no)
 		return yes;
 	if (!yes->form)
-		return holder_add(h, "ingot", "Select", 3, (struct tensor *[]){ condition, yes, no });
+		return holder_add(h, "ingot", "Select", TENSORS(condition, yes, no));
 	struct tensor *made = graph_tensor_fresh(h->graph, yes->name);
 	struct list *list = arena_new(h->arena, struct list);
 	*list = *yes->list;

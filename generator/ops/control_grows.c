@@ -53,8 +53,7 @@ static struct node *appends(const struct graph *body, size_t i, enum dtype type)
 /* Elements [from, to) of a shape. */
 static struct tensor *part_of_shape(struct holder *h, struct tensor *shape, int64_t from, int64_t to)
 {
-	return holder_add(
-	        h, "", "Slice", 3, (struct tensor *[]){ shape, holder_number(h, 1, from), holder_number(h, 1, to) });
+	return holder_add(h, "", "Slice", TENSORS(shape, holder_number(h, 1, from), holder_number(h, 1, to)));
 }
 
 static bool is_nothing(const struct tensor *start, int64_t axis)
@@ -65,7 +64,7 @@ static bool is_nothing(const struct tensor *start, int64_t axis)
 /* The rounds' parts, stacked along a new first axis, one behind the other along `axis`, behind `start`. */
 static void join(struct holder *h, struct tensor *start, struct tensor *stack, int64_t axis, struct tensor *out)
 {
-	int64_t *order = arena_new_array(h->arena, int64_t, (size_t)start->rank + 1);
+	int64_t *order = arena_new_array(h->arena, int64_t, start->rank + 1);
 	for (int64_t d = 0; d <= start->rank; d++)
 		order[d] = d < axis ? d + 1 : d == axis ? 0 : d;
 	const struct attribute perm = {
@@ -81,11 +80,11 @@ static void join(struct holder *h, struct tensor *start, struct tensor *stack, i
 	if (axis + 1 < start->rank)
 		parts[count++] = part_of_shape(h, shape, axis + 2, start->rank + 1);
 	struct tensor *joined = holder_add_with(h, "", "Concat", count, parts, "axis", 0, NULL);
-	joined = holder_add(h, "", "Reshape", 2, (struct tensor *[]){ stack, joined });
+	joined = holder_add(h, "", "Reshape", TENSORS(stack, joined));
 	if (is_nothing(start, axis))
 		holder_add_with(h, "", "Identity", 1, &joined, NULL, 0, out);
 	else
-		holder_add_with(h, "", "Concat", 2, (struct tensor *[]){ start, joined }, "axis", axis, out);
+		holder_add_with(h, "", "Concat", TENSORS(start, joined), "axis", axis, out);
 }
 
 static void take_out(struct tensor **at, size_t *count, size_t i)

@@ -88,8 +88,8 @@ static void hand_out_one(struct holder *h, struct tensor *const *out, bool yes, 
 		if (out[k]->form)
 			node_fail(h->node, EXIT_UNSUPPORTED, "%s, and output %d is %s", why, k,
 			        holder_described(h, out[k]));
-		bodies_add(h->bodies, h->graph, h->node, "ingot", "Branch", 2,
-		        (struct tensor *[]){ out[k], h->node->in[0] }, COUNT(attributes), attributes, h->node->out[k]);
+		bodies_add(h->bodies, h->graph, h->node, "ingot", "Branch", TENSORS(out[k], h->node->in[0]),
+		        COUNT(attributes), attributes, h->node->out[k]);
 	}
 }
 

@@ -77,7 +77,7 @@ static int64_t bound_of(const struct loop *loop, const struct tensor *trips)
 
 static struct tensor *both(struct holder *h, struct tensor *a, struct tensor *b)
 {
-	return !a ? b : !b ? a : holder_add(h, "", "And", 2, (struct tensor *[]){ a, b });
+	return !a ? b : !b ? a : holder_add(h, "", "And", TENSORS(a, b));
 }
 
 static bool comes(const struct tensor *tensor) { return tensor && !tensor->data; }
@@ -85,9 +85,7 @@ static bool comes(const struct tensor *tensor) { return tensor && !tensor->data;
 /* A round `at`, where M comes at run time; NULL: it does not. */
 static struct tensor *is_below(struct loop *loop, struct tensor *trips, int64_t at)
 {
-	return comes(trips)
-	        ? holder_add(&loop->h, "", "Less", 2, (struct tensor *[]){ holder_number(&loop->h, 0, at), trips })
-	        : NULL;
+	return comes(trips) ? holder_add(&loop->h, "", "Less", TENSORS(holder_number(&loop->h, 0, at), trips)) : NULL;
 }
 
 static struct tensor *goes_on(const struct loop *loop) { return comes(loop->now[1]) ? loop->now[1] : NULL; }
@@ -103,9 +101,8 @@ static struct tensor *scalar_truth(struct holder *h, struct tensor *tensor)
 {
 	return tensor->rank == 0
 	        ? tensor
-	        : holder_add(h, "", "Reshape", 2,
-	                (struct tensor *[]){
-	                        tensor, graph_constant(h->graph, "scalar", DTYPE_I64, 1, (int64_t[1]){ 0 }, "") });
+	        : holder_add(h, "", "Reshape",
+	                TENSORS(tensor, graph_constant(h->graph, "scalar", DTYPE_I64, 1, (int64_t[1]){ 0 }, "")));
 }
 
 static struct tensor *one_if(struct holder *h, struct tensor *holds)
@@ -130,9 +127,7 @@ static bool begins(struct loop *loop, struct tensor *trips, int64_t at)
 			if (asked_rounds(h->node, k) >= 0) {
 				struct tensor *one =
 				        loop->alive ? one_if(h, scalar_truth(h, loop->alive)) : holder_number(h, 0, 1);
-				loop->ran = loop->ran
-				        ? holder_add(h, "", "Add", 2, (struct tensor *[]){ loop->ran, one })
-				        : one;
+				loop->ran = loop->ran ? holder_add(h, "", "Add", TENSORS(loop->ran, one)) : one;
 				break;
 			}
 	}
@@ -148,10 +143,10 @@ static struct tensor *counted_stack(struct loop *loop, struct tensor *trips, str
 	struct tensor *ran = loop->ran ? loop->ran : holder_number(h, 0, loop->rounds);
 	if (!ends(loop, trips, loop->rounds)) {
 		struct tensor *more = both(h, both(h, loop->going, goes_on(loop)), is_below(loop, trips, loop->rounds));
-		ran = holder_add(h, "", "Add", 2,
-		        (struct tensor *[]){ ran, more ? one_if(h, scalar_truth(h, more)) : holder_number(h, 0, 1) });
+		ran = holder_add(
+		        h, "", "Add", TENSORS(ran, more ? one_if(h, scalar_truth(h, more)) : holder_number(h, 0, 1)));
 	}
-	return holder_add_with(h, "ingot", "Loop", 2, (struct tensor *[]){ stack, ran }, "counted", 1, NULL);
+	return holder_add_with(h, "ingot", "Loop", TENSORS(stack, ran), "counted", 1, NULL);
 }
 
 /* What is stacked, where as many rounds as there are parts come at run time: their last one is one, and none would
@@ -167,9 +162,7 @@ static struct tensor *assured(struct loop *loop, struct tensor *trips, struct te
 		struct tensor *more = both(h, goes_on(loop), is_below(loop, trips, loop->rounds));
 		holds = both(h, holds, more ? holder_add(h, "", "Not", 1, &more) : holder_truth(h, false));
 	}
-	return holds ? holder_add_with(
-	               h, "ingot", "Loop", 2, (struct tensor *[]){ stack, holds }, "rounds", loop->rounds, NULL)
-	             : stack;
+	return holds ? holder_add_with(h, "ingot", "Loop", TENSORS(stack, holds), "rounds", loop->rounds, NULL) : stack;
 }
 
 static void add_parts(struct loop *loop, struct tensor *const *parts)
@@ -177,7 +170,7 @@ static void add_parts(struct loop *loop, struct tensor *const *parts)
 	if (loop->rounds == loop->room) {
 		int64_t room = loop->room ? 2 * loop->room : 8;
 		FOR (k, loop->scans) {
-			struct tensor **longer = arena_new_array(loop->h.arena, struct tensor *, (size_t)room);
+			struct tensor **longer = arena_new_array(loop->h.arena, struct tensor *, room);
 			if (loop->room)
 				COPY(longer, loop->parts[k], loop->room);
 			loop->parts[k] = longer;
@@ -279,15 +272,14 @@ static void say_going(struct loop *loop, struct repeating *r, struct holder *in,
 	if (!g->counts && !(g->open && loop->scans) && !repeat_reads(r, g->round))
 		repeat_drop(r, g->round);
 	else
-		g->next = holder_add(in, "", "Add", 2, (struct tensor *[]){ g->round, holder_number(in, 0, 1) });
+		g->next = holder_add(in, "", "Add", TENSORS(g->round, holder_number(in, 0, 1)));
 	g->goes_on = comes(g->on) ? scalar_truth(in, g->on) : NULL;
 	if (!g->counts)
 		return;
 	struct tensor *scalar = scalar_truth(h, g->trips);
 	g->starts = both(h, g->starts ? scalar_truth(h, g->starts) : NULL,
-	        holder_add(h, "", "Less", 2, (struct tensor *[]){ holder_number(h, 0, 0), scalar }));
-	g->goes_on = both(in, g->goes_on,
-	        scalar_truth(in, holder_add(in, "", "Less", 2, (struct tensor *[]){ g->next, scalar })));
+	        holder_add(h, "", "Less", TENSORS(holder_number(h, 0, 0), scalar)));
+	g->goes_on = both(in, g->goes_on, scalar_truth(in, holder_add(in, "", "Less", TENSORS(g->next, scalar))));
 }
 
 /* The node's outputs from the repeated one's: the number of rounds, what is handed on, whether more would follow,
@@ -301,13 +293,13 @@ static void give_results(struct loop *loop, const struct going *g, struct tensor
 	if (g->open && loop->scans) /* as many as are stacked, and none would follow */
 		count = g->counts && !comes(g->first) && !comes(g->on)
 		        ? g->trips
-		        : holder_add(h, "", "Add", 2, (struct tensor *[]){ results[0], one_if(h, more) });
+		        : holder_add(h, "", "Add", TENSORS(results[0], one_if(h, more)));
 	bool bounded = g->trips && g->trips->data && tensor_int(g->trips, 0) <= REPEATED_MOST;
 	FOR (k, loop->carried) {
 		struct tensor *one = last[k];
 		if (!k && g->open && !loop->scans && !bounded)
-			one = holder_add_with(h, "ingot", "Loop", 2,
-			        (struct tensor *[]){ one, holder_add(h, "", "Not", 1, &more) }, "most", rounds, NULL);
+			one = holder_add_with(h, "ingot", "Loop", TENSORS(one, holder_add(h, "", "Not", 1, &more)),
+			        "most", rounds, NULL);
 		holder_out(h, (int)k, one);
 	}
 	for (size_t k = loop->carried; k < loop->carried + loop->scans; k++)
@@ -315,10 +307,10 @@ static void give_results(struct loop *loop, const struct going *g, struct tensor
 			struct tensor *one = *stack++;
 			bool asked = asked_rounds(node, k) >= 0;
 			struct tensor *ran = asked && count == g->trips
-			        ? holder_add(h, "", "Max", 2, (struct tensor *[]){ g->trips, holder_number(h, 0, 0) })
+			        ? holder_add(h, "", "Max", TENSORS(g->trips, holder_number(h, 0, 0)))
 			        : count;
 			holder_out(h, (int)k,
-			        count ? holder_add_with(h, "ingot", "Loop", 2, (struct tensor *[]){ one, ran },
+			        count ? holder_add_with(h, "ingot", "Loop", TENSORS(one, ran),
 			                asked ? "counted" : "rounds", asked ? 1 : rounds, NULL)
 			              : one);
 		}

@@ -3,8 +3,7 @@
 
 static struct tensor *element(struct holder *h, struct tensor *of, int64_t axis, int64_t at)
 {
-	return holder_add_with(
-	        h, "", "Gather", 2, (struct tensor *[]){ of, holder_number(h, 0, at) }, "axis", axis, NULL);
+	return holder_add_with(h, "", "Gather", TENSORS(of, holder_number(h, 0, at)), "axis", axis, NULL);
 }
 
 /* A tensor without that axis, of no elements: what a round would be given where there is none. */
@@ -32,7 +31,7 @@ static const int64_t *numbers_of(const struct scan *scan, const char *name, int 
 	size_t given;
 	const int64_t *at = node_ints(scan->h.node, name, &given);
 	if (!at)
-		return arena_new_array(scan->h.arena, int64_t, (size_t)count + 1);
+		return arena_new_array(scan->h.arena, int64_t, count + 1);
 	if (given != (size_t)count)
 		node_fail(scan->h.node, EXIT_INVALID, "%s has %zu numbers, %d %s right", name, given, count,
 		        count == 1 ? "is" : "are");
@@ -73,7 +72,7 @@ static bool repeat_scan(struct repeating *r, void *user)
 	struct scanning *s = user;
 	struct scan *scan = s->scan;
 	struct holder *h = &scan->h, in = holder_inside(h, r);
-	struct tensor **now = arena_new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins) + 1);
+	struct tensor **now = arena_new_array(h->arena, struct tensor *, scan->states + scan->ins + 1);
 	if (scan->rounds < 2 || scan->rounds > REPEATED_MOST)
 		return false;
 	FOR (i, scan->states) {
@@ -101,7 +100,7 @@ static bool repeat_scan(struct repeating *r, void *user)
 static struct tensor **scanned(struct scan *scan, struct tensor **state, struct tensor *const *from)
 {
 	struct holder *h = &scan->h;
-	struct tensor **out = arena_new_array(h->arena, struct tensor *, (size_t)scan->outs + 1), **last = NULL;
+	struct tensor **out = arena_new_array(h->arena, struct tensor *, scan->outs + 1), **last = NULL;
 	struct repeating repeating;
 	if (repeat_try(&repeating, h->bodies, h->node, repeat_scan, &(struct scanning){ scan, state, out, from }))
 		return out;
@@ -109,8 +108,8 @@ static struct tensor **scanned(struct scan *scan, struct tensor **state, struct 
 		node_limit(h->node, "%" PRId64 " rounds, at most %d are supported (one after the other, since %s)",
 		        scan->rounds, ROUNDS_MOST, repeating.why);
 	size_t parts = (size_t)(scan->rounds + 1);
-	struct tensor ***part = arena_new_array(h->arena, struct tensor **, (size_t)scan->outs + 1),
-	              **now = arena_new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins));
+	struct tensor ***part = arena_new_array(h->arena, struct tensor **, scan->outs + 1),
+	              **now = arena_new_array(h->arena, struct tensor *, scan->states + scan->ins);
 	FOR (k, scan->outs)
 		part[k] = arena_new_array(h->arena, struct tensor *, parts);
 	COPY(now, state, scan->states);
@@ -156,8 +155,8 @@ static void scan_batches(struct scan *scan, struct tensor *const *in)
 	struct holder *h = &scan->h;
 	int64_t batch = in[0]->dims[0].extent;
 	int tensors = scan->states + scan->ins, results = scan->states + scan->outs;
-	struct tensor ***parts = arena_new_array(h->arena, struct tensor **, (size_t)results),
-	              **now = arena_new_array(h->arena, struct tensor *, (size_t)tensors);
+	struct tensor ***parts = arena_new_array(h->arena, struct tensor **, results),
+	              **now = arena_new_array(h->arena, struct tensor *, tensors);
 	FOR (i, tensors)
 		if (in[i]->dims[0].extent != batch)
 			node_invalid(h->node, "%s has %" PRId64 " batches, %s has %" PRId64, in[0]->name, batch,
@@ -167,7 +166,7 @@ static void scan_batches(struct scan *scan, struct tensor *const *in)
 		        "%" PRId64 " batches of %" PRId64 " rounds, more than 0 and at most %d in all are supported",
 		        batch, scan->rounds, ROUNDS_MOST);
 	FOR (k, results)
-		parts[k] = arena_new_array(h->arena, struct tensor *, (size_t)batch);
+		parts[k] = arena_new_array(h->arena, struct tensor *, batch);
 	FOR (b, batch) {
 		FOR (i, tensors)
 			now[i] = element(h, in[i], 0, b);
@@ -215,7 +214,7 @@ bool expand_scan(struct bodies *bodies, struct node *node, const struct op *op)
 			return false;
 	}
 	const int64_t *axes = numbers_of(&scan, "scan_input_axes", scan.ins);
-	scan.in_axis = arena_new_array(h->arena, int64_t, (size_t)scan.ins);
+	scan.in_axis = arena_new_array(h->arena, int64_t, scan.ins);
 	scan.in_back = directions_of(&scan, batches ? "directions" : "scan_input_directions", scan.ins);
 	scan.out_axis = numbers_of(&scan, "scan_output_axes", scan.outs);
 	scan.out_back = directions_of(&scan, "scan_output_directions", scan.outs);
@@ -236,7 +235,7 @@ bool expand_scan(struct bodies *bodies, struct node *node, const struct op *op)
 		        "sequences of other lengths than the tensor (sequence_lens) are not supported");
 		scan_batches(&scan, in);
 	} else {
-		struct tensor **state = arena_new_array(h->arena, struct tensor *, (size_t)scan.states + 1);
+		struct tensor **state = arena_new_array(h->arena, struct tensor *, scan.states + 1);
 		COPY(state, in, scan.states);
 		struct tensor **outs = scanned(&scan, state, in + scan.states);
 		FOR (k, scan.states + scan.outs)

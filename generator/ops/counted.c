@@ -44,18 +44,15 @@ struct definition *definer_there(
 void define_counted(struct definer *definer)
 {
 	struct definition *x = IN(0);
-	const struct node *node = NODE;
-	index_ref at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int axis = (int)attribute_int(node, "axis");
-	definer_shape(definer, 0, extents, at);
-	expr_ref value = node_in(node, 2) ? CAST(x->type, ELEMENT(2, 0)) : LIKE(x, attribute_float(node, "value"));
+	int axis = (int)attribute_int(NODE, "axis");
+	SHAPE(0, rank, extents, at);
+	expr_ref value = node_in(NODE, 2) ? CAST(x->type, ELEMENT(2, 0)) : LIKE(x, attribute_float(NODE, "value"));
 	struct definition *there = definer_map(
-	        definer, node->out[0]->name, x->rank, extents, there_or(definer, x, at, node->in[1], axis, value));
+	        definer, NODE->out[0]->name, x->rank, extents, there_or(definer, x, at, NODE->in[1], axis, value));
 	GIVE(0, there);
-	there->count.ends[axis] = definer_count(definer, node_in(node, 3));
+	there->count.ends[axis] = definer_count(definer, node_in(NODE, 3));
 	FOR (d, x->rank)
-		if (d != axis && counts_are_put(node->in[0], d))
+		if (d != axis && counts_are_put(NODE->in[0], d))
 			there->count.ends[d] = x->count.ends[d];
 }
 
@@ -145,10 +142,9 @@ void infer_agree(struct node *node)
 
 void define_agree(struct definer *definer)
 {
-	const struct node *node = NODE;
-	REQUIRE(I_EQUAL(SIZE(node->in[1]), SIZE(node->in[2])),
-	        "dimension %" PRId64 " of %s is not as large as what stands beside it", attribute_int(node, "axis"),
-	        node->in[0]->name);
+	REQUIRE(I_EQUAL(SIZE(NODE->in[1]), SIZE(NODE->in[2])),
+	        "dimension %" PRId64 " of %s is not as large as what stands beside it", attribute_int(NODE, "axis"),
+	        NODE->in[0]->name);
 	GIVE(0, STORED(0));
 }
 
@@ -158,7 +154,7 @@ void counts_must_be(struct node *node, int i, int axis, struct tensor *count, in
 	struct tensor *x = node->in[i], *own = x->dims[axis].count;
 	if (!own || own == count || x->dims[axis].extent != extent)
 		return;
-	struct node *made = size_node(node, "Agree", x->name, 3, (struct tensor *[]){ x, own, count });
+	struct node *made = size_node(node, "Agree", x->name, TENSORS(x, own, count));
 	made->guard = node->guard; /* in a round that does not come nobody asks */
 	size_says(made, "axis", axis);
 	infer_agree(made);

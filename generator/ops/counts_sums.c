@@ -121,7 +121,7 @@ void come_recurrent(struct node *node)
 		counts_refuse(node, x);
 	if (!steps || (lengths && lengths->producer && !strcmp(lengths->producer->type, "Lengths")))
 		return;
-	struct tensor **in = arena_new_array(arena, struct tensor *, (size_t)node->ins + 5);
+	struct tensor **in = arena_new_array(arena, struct tensor *, node->ins + 5);
 	COPY(in, node->in, node->ins);
 	in[4] = size_made(node, "Lengths", (int)x->dims[!first].extent, 1 + (lengths != NULL),
 	        (struct tensor *[]){ steps, lengths });

@@ -74,9 +74,9 @@ static struct definition *widened_of(struct definer *definer, const struct tenso
 {
 	const struct node *reader = NODE;
 	const struct op *op = op_of(tensor->widened);
-	NODE = tensor->widened;
+	definer->node = tensor->widened;
 	op->define(definer);
-	NODE = reader;
+	definer->node = reader;
 	struct definition *definition = recall(definer, tensor);
 	expr_ref load = definition->source == SOURCE_COMPUTED ? definition->body : NULL;
 	if (load && load->kind == EXPR_LOAD && load->of->source == SOURCE_COMPUTED && load->of->reduce == REDUCE_NONE)
@@ -290,8 +290,7 @@ struct definition *definer_map(
 struct definition *definer_as(struct definer *definer, struct definition *of, enum dtype type)
 {
 	index_ref at[MAX_RANK];
-	FOR (d, of->rank)
-		at[d] = VAR(d, of->extents[d]);
+	VARS(at, of->rank, of->extents);
 	return of->type == type ? of : PART(dtypes[type].text, of->rank, of->extents, CAST(type, LOAD(of, at)));
 }
 
@@ -336,8 +335,7 @@ static struct definition *first_of_all(
 	enum dtype type = n <= INT32_MAX / 2 ? DTYPE_I32 : DTYPE_I64;
 	expr_ref k = CAST(type, POSITION(VAR(rank, n))), other = WHOLE(type, n - 1), count = WHOLE(type, n), value;
 	bool floats = dtype_is_float(key->type);
-	FOR (d, rank)
-		at[d] = VAR(d, extents[d]);
+	VARS(at, rank, extents);
 	struct definition *extreme =
 	        REDUCTION("extreme", rank, extents, down ? REDUCE_MAX : REDUCE_MIN, 1, &n, NULL, key);
 	if (floats && down)
@@ -539,7 +537,7 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 			row = SELECT(ranges, count - 1, actual[last], I(0));
 	}
 	body = SELECT(ranges, count, body, LIKE(input, 0));
-	NODE = NULL;
+	definer->node = NULL;
 	struct definition *there = MAP(FORMAT("%s_there", tensor->name), tensor->rank, extents, body);
 	there->row = row;
 	there->count.spreads = input->rank == tensor->rank && !tensor->cache ? input : NULL;
@@ -636,9 +634,8 @@ static void compute_output(struct definer *definer, size_t i)
 		definition->port.is_output = true;
 		return;
 	}
-	FOR (d, definition->rank)
-		at[d] = VAR(d, definition->extents[d]);
-	NODE = NULL;
+	VARS(at, definition->rank, definition->extents);
+	definer->node = NULL;
 	program->outputs.at[i] = definer_map(
 	        definer, program->output_names.at[i], definition->rank, definition->extents, LOAD(definition, at));
 	program->outputs.at[i]->port.is_output = true;
@@ -658,8 +655,7 @@ static void ask_fixed(struct definer *definer, const struct fixed *held)
 	index_ref at[MAX_RANK];
 	const char *numbers = "";
 	int64_t elements = definition_elements(input);
-	FOR (d, input->rank)
-		at[d] = VAR(d, input->extents[d]);
+	VARS(at, input->rank, input->extents);
 	for (int64_t i = 0; i < elements && i < HELD_SHOWN; i++)
 		numbers = FORMAT("%s%s%lld", numbers, i ? ", " : "", (long long)tensor_int(held->value, (size_t)i));
 	struct check *check = arena_new(arena, struct check);

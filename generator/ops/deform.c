@@ -345,9 +345,8 @@ void define_col2im(struct definer *definer)
 {
 	struct columns c;
 	struct definition *x = IN(0);
-	int64_t extents[MAX_RANK];
 	bool known = columns_of(NODE, &c);
-	definer_shape(definer, 0, extents, NULL);
+	SHAPE(0, rank, extents, at);
 	if (definition_elements(x) == 0)
 		OUT(0, CAST(x->type, I(0)));
 	else

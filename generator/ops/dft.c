@@ -286,9 +286,9 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 void define_dft(struct definer *definer)
 {
 	struct dft f;
-	int64_t extents[MAX_RANK], axis, length;
+	int64_t axis, length;
 	struct definition *x = IN(0);
-	definer_shape(definer, 0, extents, NULL);
+	SHAPE(0, rank, extents, at);
 	if (!read_sizes(NODE, &axis, &length)) {
 		GIVE(0, dft_at_run_time(definer, x, extents));
 		return;

@@ -80,7 +80,7 @@ static void einsum_of(const struct node *node, struct einsum *e)
 	const char *at = node_string(node, "equation", NULL);
 	int most = 0;
 	INVALID_IF(!at, " lacks the attribute \"equation\"");
-	e->in = arena_new_array(node_arena(node), struct term, (size_t)node->ins + 1);
+	e->in = arena_new_array(node_arena(node), struct term, node->ins + 1);
 	FOR (label, LABELS)
 		e->extents[label] = INT64_MIN; /* no operand has it */
 	FOR (i, node->ins) {

@@ -8,17 +8,16 @@ static enum scalar scalar_of(const struct node *node) { return (enum scalar)op_o
 /* ---- a row of scalars.h: its operands are the inputs, then the numbers among the attributes ---- */
 static expr_ref apply(struct definer *definer, int count, const expr_ref *inputs)
 {
-	const struct node *node = NODE;
-	const struct op *op = op_of(node);
+	const struct op *op = op_of(NODE);
 	expr_ref operand[3] = { NULL };
 	int n = 0;
 	for (; n < count; n++)
 		operand[n] = inputs[n];
 	for (const struct attribute_row *row = op->attributes; row->name && n < scalars[op->scalar].arity; row++) {
-		if (!row->has_default || row->string || node->since < row->from || node->since > row->to)
+		if (!row->has_default || row->string || NODE->since < row->from || NODE->since > row->to)
 			continue;
-		double number = row->kind == ATTRIBUTE_INT ? (double)attribute_int(node, row->name)
-		                                           : (double)attribute_float(node, row->name);
+		double number = row->kind == ATTRIBUTE_INT ? (double)attribute_int(NODE, row->name)
+		                                           : (double)attribute_float(NODE, row->name);
 		operand[n++] = NUMBER(inputs[0]->type, number);
 	}
 	return expr3(definer, op->scalar, operand[0], operand[1], operand[2]);
@@ -356,10 +355,7 @@ void define_power(struct definer *definer)
 }
 
 /* ---- Gelu: by erf, or by tanh where asked ---- */
-static bool gelu_is_tanh(const struct node *node)
-{
-	return attribute_choice(node, "approximate", attribute_string(node, "approximate"), "none tanh");
-}
+static bool gelu_is_tanh(const struct node *node) { return attribute_word(node, "approximate", "none tanh"); }
 
 void infer_gelu(struct node *node)
 {

@@ -60,7 +60,7 @@ static void find_sets(struct ensemble *e)
 		e->members = tensor_of(e, "membership_values", -1, true);
 		count = tensor_elements(e->node->graph->build, e->members);
 	}
-	e->sets = arena_new_array(e->arena, int64_t, (size_t)e->nodes + 1);
+	e->sets = arena_new_array(e->arena, int64_t, e->nodes + 1);
 	FOR (i, e->nodes) {
 		if (tensor_int(e->mode, (size_t)i) > MODE_MEMBER)
 			node_fail(

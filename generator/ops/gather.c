@@ -90,10 +90,9 @@ void infer_gather(struct node *node)
 void define_gather(struct definer *definer)
 {
 	struct definition *x = IN(0), *indices = IN(1);
-	index_ref at[MAX_RANK], x_at[MAX_RANK];
-	int64_t extents[MAX_RANK];
+	index_ref x_at[MAX_RANK];
 	int axis = gather_axis(NODE);
-	definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	if (definer_is_empty(definer, x))
 		return;
 	definer_require_index(definer, -1, axis);
@@ -183,10 +182,9 @@ void infer_gather_nd(struct node *node)
 void define_gather_nd(struct definer *definer)
 {
 	struct definition *x = IN(0), *indices = IN(1);
-	index_ref at[MAX_RANK], x_at[MAX_RANK], place_at[MAX_RANK];
-	int64_t extents[MAX_RANK];
+	index_ref x_at[MAX_RANK], place_at[MAX_RANK];
 	struct places places = places_of(NODE);
-	definer_shape(definer, 0, extents, at);
+	SHAPE(0, rank, extents, at);
 	if (definer_is_empty(definer, x))
 		return;
 	FOR (d, indices->rank - 1)

@@ -8,14 +8,13 @@ enum { ANY_RANK = 20 };
 
 static enum mode mode_of(const struct node *node)
 {
-	return (enum mode)attribute_choice(node, "mode", attribute_string(node, "mode"),
-	        node->since < ANY_RANK ? "bilinear nearest bicubic" : "linear nearest cubic");
+	return (enum mode)attribute_word(
+	        node, "mode", node->since < ANY_RANK ? "bilinear nearest bicubic" : "linear nearest cubic");
 }
 
 static enum padding padding_of(const struct node *node)
 {
-	return (enum padding)attribute_choice(
-	        node, "padding_mode", attribute_string(node, "padding_mode"), "zeros border reflection");
+	return (enum padding)attribute_word(node, "padding_mode", "zeros border reflection");
 }
 
 void infer_grid_sample(struct node *node)
@@ -77,8 +76,7 @@ static expr_ref padded(struct definer *definer, enum padding padding, bool corne
 /* How many elements there are of a dimension of the data, 1 where a call says none: a check then asks for one. */
 static expr_ref size_of(struct definer *definer, int d)
 {
-	const struct node *node = NODE;
-	const struct dim *dim = &node->in[0]->dims[d];
+	const struct dim *dim = &NODE->in[0]->dims[d];
 	if (!dim->count)
 		return I(dim->extent);
 	REQUIRE(I_LESS(I(0), DIM(dim)), "dimension %d of the data has no element", d);
@@ -94,7 +92,7 @@ static expr_ref as_number(struct definer *definer, enum dtype type, expr_ref who
 /* How far each tap lies from the place, rounded down: 0 and 1, -1 to 2. */
 static struct definition *steps_of(struct definer *definer, int d, enum mode mode, int64_t count)
 {
-	float *steps = arena_new_array(definer->arena, float, (size_t)count);
+	float *steps = arena_new_array(definer->arena, float, count);
 	FOR (t, count)
 		steps[t] = (float)(mode == CUBIC ? t - 1 : t);
 	return define_constant(definer->program, NAMED(FORMAT("steps_%d", d)), DTYPE_F32, 1, &count, steps);

@@ -233,7 +233,7 @@ const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
 	        dtypes[tensor->type].text);
 	INVALID_IF(tensor->rank > 1, "input %d has %d dimensions, 1 is right", i, tensor->rank);
 	*count = node_elements(node, tensor);
-	int64_t *ints = arena_new_array(node_arena(node), int64_t, (size_t)*count + 1);
+	int64_t *ints = arena_new_array(node_arena(node), int64_t, *count + 1);
 	FOR (k, *count)
 		if (tensor->type == DTYPE_I64)
 			memcpy(&ints[k], (const char *)tensor->data + k * 8, 8);

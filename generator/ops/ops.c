@@ -197,3 +197,8 @@ int attribute_choice(const struct node *node, const char *name, const char *give
 	}
 	node_invalid(node, "%s is \"%s\", %s is right", name, given, text);
 }
+
+int attribute_word(const struct node *node, const char *name, const char *words)
+{
+	return attribute_choice(node, name, attribute_string(node, name), words);
+}

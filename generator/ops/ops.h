@@ -78,8 +78,9 @@ float attribute_float(const struct node *, const char *name);
 const char *attribute_string(const struct node *, const char *name);
 /* Which of some words, with spaces between, an attribute is; `given`: what it says, or is where it says nothing. */
 int attribute_choice(const struct node *, const char *name, const char *given, const char *words);
-int attribute_axis(const struct node *, int rank);    /* "axis", in [0, rank) */
-const char *attribute_kind_name(enum attribute_kind); /* "int", "floats" … */
+int attribute_word(const struct node *, const char *name, const char *words); /* which it is, or its default */
+int attribute_axis(const struct node *, int rank);                            /* "axis", in [0, rank) */
+const char *attribute_kind_name(enum attribute_kind);                         /* "int", "floats" … */
 
 /* ---- infer.c: words for infer_ functions.  A message begins with the node; what fails is EXIT_INVALID. ---- */
 NORETURN void node_fail(const struct node *, enum exit_code, const char *format, ...) PRINTF(3, 4);
@@ -98,6 +99,9 @@ NORETURN void node_limit(const struct node *, const char *format, ...) PRINTF(2,
 		if (wrong) \
 			refuse(node, __VA_ARGS__); \
 	} while (0)
+/* How many tensors, and they: two arguments. */
+#define TENSORS(...) \
+	(int)COUNT(((struct tensor *[]){ __VA_ARGS__ })), (struct tensor *[]) { __VA_ARGS__ }
 #define COPY(to, from, count) memcpy(to, from, (size_t)(count) * sizeof *(to))
 struct arena *node_arena(const struct node *);
 int64_t node_elements(const struct node *, const struct tensor *); /* -1: not known */

@@ -178,8 +178,8 @@ static struct repeating inside_of(struct bodies *bodies, struct node *node)
 	r.inside = arena_new(build->arena, struct node);
 	*r.inside = *node;
 	r.inside->graph = r.body;
-	r.inside->in = arena_new_array(build->arena, struct tensor *, (size_t)node->ins + 1);
-	r.inside->out = arena_new_array(build->arena, struct tensor *, (size_t)node->outs + 1);
+	r.inside->in = arena_new_array(build->arena, struct tensor *, node->ins + 1);
+	r.inside->out = arena_new_array(build->arena, struct tensor *, node->outs + 1);
 	FOR (i, node->ins)
 		if (node->in[i]) {
 			struct tensor *input = repeat_in(&r, node->in[i], REPEAT_STEADY, false);
@@ -212,7 +212,7 @@ static bool own_expand(struct bodies *bodies, struct node *node, const struct op
 		name_inputs(&naming, head);
 		say_outputs(&naming, head, &r, own->told);
 	}
-	struct tensor **out = arena_new_array(arena, struct tensor *, (size_t)node->outs + 1);
+	struct tensor **out = arena_new_array(arena, struct tensor *, node->outs + 1);
 	for (int k = 0, n = 0; k < node->outs; k++)
 		if (node->out[k]) {
 			repeat_out(&r, r.inside->out[k], NULL, false);

@@ -9,8 +9,8 @@ enum { PAD_MOST = 1 << 30 }; /* at run time */
 
 static enum mode mode_of(const struct node *node)
 {
-	return (enum mode)attribute_choice(node, "mode", attribute_string(node, "mode"),
-	        node->since < WRAPS ? "constant reflect edge" : "constant reflect edge wrap");
+	return (enum mode)attribute_word(
+	        node, "mode", node->since < WRAPS ? "constant reflect edge" : "constant reflect edge wrap");
 }
 
 /* How many elements come before and behind each dimension, below 0: go.  False where they are not constant. */
@@ -285,7 +285,7 @@ static const int64_t *repeats_of(const struct node *node, int64_t *count)
 	}
 	if (x->rank < 0)
 		return NULL;
-	int64_t *repeats = arena_new_array(node_arena(node), int64_t, (size_t)x->rank + 1);
+	int64_t *repeats = arena_new_array(node_arena(node), int64_t, x->rank + 1);
 	FOR (d, x->rank)
 		repeats[d] = 1;
 	repeats[node_axis(node, (int64_t)given[1], x->rank)] = (int64_t)given[0];

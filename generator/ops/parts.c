@@ -58,7 +58,7 @@ static bool said_parts(const struct node *node, int axis, struct tensor **parts)
 {
 	const struct dim *dim = &node->in[0]->dims[axis];
 	bool given = node_in(node, 1) != NULL;
-	int64_t count, *numbers = arena_new_array(node_arena(node), int64_t, (size_t)node->outs);
+	int64_t count, *numbers = arena_new_array(node_arena(node), int64_t, node->outs);
 	struct tensor *const *sizes = given ? node_in_sizes(node, 1, &count) : NULL;
 	if (!dim_is_known(*dim) || (given && !sizes) || !(dim->count || (given && !node->in[1]->data)))
 		return false;
@@ -98,14 +98,14 @@ void infer_split(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	const struct tensor *x = node->in[0];
-	int64_t *parts = arena_new_array(node_arena(node), int64_t, (size_t)node->outs);
+	int64_t *parts = arena_new_array(node_arena(node), int64_t, node->outs);
 	if (x->rank < 0) {
 		FOR (i, node->outs)
 			infer_type(node, i, x->type);
 		return;
 	}
 	int axis = split_axis(node);
-	struct tensor **sizes = arena_new_array(node_arena(node), struct tensor *, (size_t)node->outs);
+	struct tensor **sizes = arena_new_array(node_arena(node), struct tensor *, node->outs);
 	if (said_parts(node, axis, sizes)) {
 		infer_said_parts(node, axis, sizes);
 		return;
@@ -148,12 +148,11 @@ static bool has_said_parts(const struct node *node, int axis)
 static void define_said_parts(struct definer *definer, int axis)
 {
 	struct definition *x = IN(0);
-	const struct node *node = NODE;
 	expr_ref from = I(0), right = I(1);
 	index_ref at[MAX_RANK];
 	int64_t extents[MAX_RANK], n = x->extents[axis], most = 0;
-	FOR (i, node->outs) {
-		expr_ref size = DIM(&node->out[i]->dims[axis]);
+	FOR (i, NODE->outs) {
+		expr_ref size = DIM(&NODE->out[i]->dims[axis]);
 		definer_shape(definer, i, extents, at);
 		if (most + extents[axis] <= n) /* wherever it begins, it ends inside */
 			at[axis] = SUM(at[axis], INDEX(from, 0, most));
@@ -164,25 +163,24 @@ static void define_said_parts(struct definer *definer, int axis)
 		from = KEPT(FORMAT("from_%d", i + 1), I_ADD(from, size));
 		most = most + extents[axis] < n ? most + extents[axis] : n;
 	}
-	REQUIRE(I_AND(right, I_EQUAL(from, DIM(&node->in[0]->dims[axis]))),
-	        "parts that sum to what there is of dimension %d of %s are right", axis, node->in[0]->name);
+	REQUIRE(I_AND(right, I_EQUAL(from, DIM(&NODE->in[0]->dims[axis]))),
+	        "parts that sum to what there is of dimension %d of %s are right", axis, NODE->in[0]->name);
 }
 
 void define_split(struct definer *definer)
 {
 	struct definition *x = IN(0);
-	const struct node *node = NODE;
-	int64_t *parts = arena_new_array(definer->arena, int64_t, (size_t)node->outs), from = 0, extents[MAX_RANK];
+	int64_t *parts = arena_new_array(definer->arena, int64_t, NODE->outs), from = 0, extents[MAX_RANK];
 	index_ref at[MAX_RANK];
-	int axis = split_axis(node);
-	if (has_said_parts(node, axis)) {
+	int axis = split_axis(NODE);
+	if (has_said_parts(NODE, axis)) {
 		define_said_parts(definer, axis);
 		return;
 	}
-	if (!parts_of(node, x->extents[axis], parts))
+	if (!parts_of(NODE, x->extents[axis], parts))
 		declared_parts(definer, axis, x->extents[axis], parts);
-	FOR (i, node->outs) {
-		if (node_has_out(node, i)) {
+	FOR (i, NODE->outs) {
+		if (node_has_out(NODE, i)) {
 			definer_shape(definer, i, extents, at);
 			at[axis] = PLUS(at[axis], from);
 			OUT(i, LOAD(x, at));
@@ -238,14 +236,13 @@ void infer_concat(struct node *node)
 static expr_ref counted_parts(struct definer *definer, const index_ref *at, const int64_t *extents, int axis)
 {
 	struct arena *arena = definer->arena;
-	const struct node *node = NODE;
-	expr_ref *before = arena_new_array(arena, expr_ref, (size_t)node->ins + 1), body = NULL;
+	expr_ref *before = arena_new_array(arena, expr_ref, NODE->ins + 1), body = NULL;
 	before[0] = I(0);
-	FOR (i, node->ins) {
-		const struct dim *dim = &node->in[i]->dims[axis];
+	FOR (i, NODE->ins) {
+		const struct dim *dim = &NODE->in[i]->dims[axis];
 		before[i + 1] = KEPT("end", I_ADD(before[i], DIM(dim)));
 	}
-	for (int i = node->ins; i-- > 0;) {
+	for (int i = NODE->ins; i-- > 0;) {
 		struct definition *x = IN(i);
 		index_ref x_at[MAX_RANK];
 		if (definition_elements(x) == 0)

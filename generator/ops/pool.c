@@ -132,8 +132,8 @@ static expr_ref counts(
 	}
 	if (n > POSITIONS_MOST)
 		node_limit(NODE, " of %" PRId64 " windows with pads, at most %d are supported", n, POSITIONS_MOST);
-	float *count = arena_new_array(arena, float, (size_t)n + 1);
-	double *wide = arena_new_array(arena, double, (size_t)n + 1);
+	float *count = arena_new_array(arena, float, n + 1);
+	double *wide = arena_new_array(arena, double, n + 1);
 	FOR (i, n) {
 		wide[i] = count[i] = (float)taps_inside(window, d, i, with_pads);
 		same &= count[i] == count[0];

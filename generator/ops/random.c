@@ -44,14 +44,13 @@ void infer_bernoulli(struct node *node)
 /* In [0, 1): number `which` of `each` that an element has; as many bits as the type keeps. */
 static expr_ref uniform(struct definer *definer, enum dtype type, int64_t each, int64_t which)
 {
-	const struct node *node = NODE;
-	int out = !node_has_out(node, 0), kept = type == DTYPE_F64 ? 53 : 24;
+	int out = !node_has_out(NODE, 0), kept = type == DTYPE_F64 ? 53 : 24;
 	SHAPE(out, rank, extents, at);
-	const struct attribute *given = node_attribute(node, "seed");
+	const struct attribute *given = node_attribute(NODE, "seed");
 	uint32_t bits = 0;
 	if (given && given->kind == ATTRIBUTE_FLOAT)
 		memcpy(&bits, &given->f, sizeof bits);
-	uint64_t key = !given                  ? hash_bytes(node->out[out]->name, strlen(node->out[out]->name), 0)
+	uint64_t key = !given                  ? hash_bytes(NODE->out[out]->name, strlen(NODE->out[out]->name), 0)
 	        : given->kind == ATTRIBUTE_INT ? (uint64_t)given->i
 	                                       : bits;
 	index_ref place = PLUS(SCALE(FLATTEN(rank, at, extents), each), which);
@@ -63,11 +62,10 @@ static expr_ref uniform(struct definer *definer, enum dtype type, int64_t each, 
 
 void define_random(struct definer *definer)
 {
-	const struct node *node = NODE;
-	enum dtype type = node->out[0]->type == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
+	enum dtype type = NODE->out[0]->type == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
 	expr_ref number, base, scale;
-	if (strstr(node->type, "Uniform")) {
-		double low = (double)attribute_float(node, "low"), high = (double)attribute_float(node, "high");
+	if (strstr(NODE->type, "Uniform")) {
+		double low = (double)attribute_float(NODE, "low"), high = (double)attribute_float(NODE, "high");
 		number = uniform(definer, type, 1, 0);
 		base = NUMBER(type, low);
 		scale = NUMBER(type, high - low);
@@ -77,8 +75,8 @@ void define_random(struct definer *definer)
 		number = expr1(
 		        definer, SCALAR_cos, MUL(NUMBER(type, 6.28318530717958647692), uniform(definer, type, 2, 1)));
 		number = MUL(far, number);
-		base = NUMBER(type, (double)attribute_float(node, "mean"));
-		scale = NUMBER(type, (double)attribute_float(node, "scale"));
+		base = NUMBER(type, (double)attribute_float(NODE, "mean"));
+		scale = NUMBER(type, (double)attribute_float(NODE, "scale"));
 	}
 	OUT(0, FMA(number, scale, base));
 }
@@ -163,19 +161,18 @@ void infer_dropout(struct node *node)
 
 void define_dropout(struct definer *definer)
 {
-	const struct node *node = NODE;
-	struct definition *x = IN(0), *given = node->since < TRAINING_IS_INPUT ? NULL : IN(1);
+	struct definition *x = IN(0), *given = NODE->since < TRAINING_IS_INPUT ? NULL : IN(1);
 	index_ref at[MAX_RANK];
-	bool training = dropout_trains(node);
+	bool training = dropout_trains(NODE);
 	expr_ref ratio = given
 	        ? CAST(x->type, ELEMENT(1, 0))
-	        : LIKE(x, node->since < TRAINING_IS_INPUT ? (double)attribute_float(node, "ratio") : 0.5);
+	        : LIKE(x, NODE->since < TRAINING_IS_INPUT ? (double)attribute_float(NODE, "ratio") : 0.5);
 	expr_ref none = LIKE(x, 0), one = LIKE(x, 1), kept = NULL, value, asked = NULL;
 	VARS(at, x->rank, x->extents);
 	value = LOAD(x, at);
 	if (training) {
 		expr_ref right = MUL(LESS_EQUAL(none, ratio), LESS(ratio, one));
-		asked = node->since < TRAINING_IS_INPUT ? one : CAST(x->type, ELEMENT(2, 0));
+		asked = NODE->since < TRAINING_IS_INPUT ? one : CAST(x->type, ELEMENT(2, 0));
 		right = WHERE(asked, right, one);
 		REQUIRE(right, "a ratio in [0, 1) is right");
 		kept = WHERE(asked, LESS_EQUAL(ratio, uniform(definer, x->type, 1, 0)), one);
@@ -186,6 +183,6 @@ void define_dropout(struct definer *definer)
 		OUT(0, value);
 	else
 		GIVE(0, x);
-	if (node_has_out(node, 1))
-		OUT(1, expr_of_type(definer, node->out[1]->type, 0, kept ? kept : one));
+	if (node_has_out(NODE, 1))
+		OUT(1, expr_of_type(definer, NODE->out[1]->type, 0, kept ? kept : one));
 }

@@ -128,8 +128,7 @@ static void activations_of(const struct node *node, struct lstm *lstm)
 
 static void lstm_of(const struct node *node, const struct recurrence *kind, struct lstm *lstm)
 {
-	int direction = attribute_choice(
-	        node, "direction", attribute_string(node, "direction"), "forward reverse bidirectional");
+	int direction = attribute_word(node, "direction", "forward reverse bidirectional");
 	memset(lstm, 0, sizeof *lstm);
 	lstm->kind = kind;
 	lstm->directions = direction == 2 ? 2 : 1;
@@ -501,7 +500,7 @@ static expr_ref choose_of_all(struct unrolling *u, int direction, index_ref at, 
 	if (u->steps <= STEPS_TOGETHER)
 		return choose_step(u, h, 1, at, 0, u->steps, place);
 	if (!u->groups[direction]) {
-		u->groups[direction] = arena_new_array(definer->arena, struct definition *, (size_t)groups);
+		u->groups[direction] = arena_new_array(definer->arena, struct definition *, groups);
 		FOR (g, groups) {
 			int64_t from = g * STEPS_TOGETHER, left = u->steps - from;
 			int64_t extents[3] = { left < STEPS_TOGETHER ? left : STEPS_TOGETHER, u->batch,
@@ -657,7 +656,7 @@ static void define_recurrent(struct definer *definer, const struct recurrence *k
 	FOR (direction, u.lstm.directions) {
 		struct definition *input = input_part(&u, direction, 0, loops ? 1 : u.steps);
 		struct state hidden = { u.initial_h, true, direction }, cell = { u.initial_c, true, direction };
-		u.h[direction] = arena_new_array(definer->arena, struct definition *, (size_t)u.steps);
+		u.h[direction] = arena_new_array(definer->arena, struct definition *, u.steps);
 		FOR (s, (loops ? 1 : u.steps)) {
 			take_step(&u, direction, s, input, &hidden, &cell);
 			u.h[direction][s] = hidden.of;

@@ -513,15 +513,14 @@ static void carry_checks(struct looping *l, check_list *checks, struct definitio
 void define_repeat(struct definer *definer)
 {
 	static const uint8_t yes = 1;
-	const struct node *node = NODE;
-	size_t ins = (size_t)node->ins, outs = (size_t)node->outs, count;
-	const int64_t *in = node_ints(node, "inputs", &count), *out = node_ints(node, "outputs", &count),
-	              *pair = node_ints(node, "pairs", &count);
+	size_t ins = (size_t)NODE->ins, outs = (size_t)NODE->outs, count;
+	const int64_t *in = node_ints(NODE, "inputs", &count), *out = node_ints(NODE, "outputs", &count),
+	              *pair = node_ints(NODE, "pairs", &count);
 	struct looping l;
 	check_list checks = { 0 };
-	rounds_begin(&l, definer, define_graph(node_attribute(node, "body")->g));
-	l.repeat->rounds = node_int(node, "rounds", 1);
-	l.repeat->going = (int)node_int(node, "going", -1);
+	rounds_begin(&l, definer, define_graph(node_attribute(NODE, "body")->g));
+	l.repeat->rounds = node_int(NODE, "rounds", 1);
+	l.repeat->going = (int)node_int(NODE, "going", -1);
 	FOR (i, ins)
 		rounds_port_in(&l, STORED((int)i), in[i] < 0 ? REPEAT_SLICED : (enum repeat_moves)in[i], in[i] < 0);
 	FOR (k, outs) {
@@ -529,13 +528,13 @@ void define_repeat(struct definer *definer)
 		if (out[k] == REPEAT_STEADY)
 			l.out.at[k].moves = REPEAT_STEADY;
 	}
-	l.repeat->own = node->own;
-	if (node->own) /* its kernel asks nothing */
+	l.repeat->own = NODE->own;
+	if (NODE->own) /* its kernel asks nothing */
 		l.repeat->body->checks.count = 0;
 	if (l.repeat->body->checks.count)
 		carry_checks(&l, &checks, define_constant(definer->program, NAMED("true"), DTYPE_BOOL, 0, NULL, &yes));
 	FOR (k, outs)
-		GIVE((int)k, rounds_result(&l, k, node->out[k] ? node->out[k]->name : "part"));
+		GIVE((int)k, rounds_result(&l, k, NODE->out[k] ? NODE->out[k]->name : "part"));
 	FOR_ALL (i, checks) {
 		struct definition *result = rounds_result(&l, outs + i, NAMED("held"));
 		definer_require(definer, checks.at[i]->code, 0, NULL, LOAD(result, NULL), "%s", checks.at[i]->text);

@@ -34,25 +34,20 @@ struct resize {
 	        end_at[MAX_RANK]; /* of an axis where one comes at run time, doubles; else NULL */
 };
 
-static int choice(const struct node *node, const char *name, const char *words)
-{
-	return attribute_choice(node, name, attribute_string(node, name), words);
-}
-
 static void modes_of(const struct node *node, struct resize *r)
 {
 	bool first = node->since < INPUTS_OF_11;
-	r->mode = (enum mode)choice(node, "mode", first ? "nearest linear" : "nearest linear cubic");
+	r->mode = (enum mode)attribute_word(node, "mode", first ? "nearest linear" : "nearest linear cubic");
 	r->coordinates = ASYMMETRIC;
 	r->nearest = FLOOR;
 	if (!first) {
-		r->coordinates = (enum coordinates)choice(node, "coordinate_transformation_mode",
+		r->coordinates = (enum coordinates)attribute_word(node, "coordinate_transformation_mode",
 		        node->since < SYMMETRIC
 		                ? "half_pixel pytorch_half_pixel align_corners asymmetric tf_half_pixel_for_nn "
 		                  "tf_crop_and_resize"
 		                : "half_pixel pytorch_half_pixel align_corners asymmetric tf_half_pixel_for_nn "
 		                  "tf_crop_and_resize half_pixel_symmetric");
-		r->nearest = (enum nearest_mode)choice(
+		r->nearest = (enum nearest_mode)attribute_word(
 		        node, "nearest_mode", "round_prefer_floor round_prefer_ceil floor ceil");
 	}
 	r->a = first ? 0 : (double)attribute_float(node, "cubic_coeff_a");
@@ -72,7 +67,7 @@ static const float *floats_of(const struct node *node, int i, int64_t *count)
 	if (!tensor || !tensor->data)
 		return NULL;
 	*count = node_elements(node, tensor);
-	float *floats = arena_new_array(node_arena(node), float, (size_t)*count + 1);
+	float *floats = arena_new_array(node_arena(node), float, *count + 1);
 	memcpy(floats, tensor_data(tensor), (size_t)*count * sizeof *floats);
 	return *count ? floats : NULL;
 }
@@ -87,7 +82,7 @@ static enum policy policy_of(const struct node *node)
 {
 	return node->since < AXES
 	        ? STRETCH
-	        : (enum policy)choice(node, "keep_aspect_ratio_policy", "stretch not_larger not_smaller");
+	        : (enum policy)attribute_word(node, "keep_aspect_ratio_policy", "stretch not_larger not_smaller");
 }
 
 /* Which axes scales, sizes and the region are of. */
@@ -692,14 +687,13 @@ static void runtime_resize(
 
 void define_resize(struct definer *definer)
 {
-	const struct node *node = NODE;
 	struct definition *x = IN(0);
 	struct range inside[MAX_RANK];
 	struct resize r = { .a = 0 };
 	SHAPE(0, rank, extents, at);
 	int count = 0;
-	modes_of(node, &r);
-	if (resize_of(node, &r))
+	modes_of(NODE, &r);
+	if (resize_of(NODE, &r))
 		tell_counted(definer, &r);
 	else if (!tell_sizes(definer, &r))
 		runtime_resize(definer, &r, x, extents);
@@ -713,6 +707,6 @@ void define_resize(struct definer *definer)
 			x = along(definer, &r, x, d, &inside[count++]);
 	expr_ref y = LOAD(x, at);
 	if (r.coordinates == TF_CROP)
-		y = SELECT(inside, count, y, LIKE(x, (double)attribute_float(node, "extrapolation_value")));
+		y = SELECT(inside, count, y, LIKE(x, (double)attribute_float(NODE, "extrapolation_value")));
 	OUT(0, y->type == type ? y : CAST(type, expr1(definer, SCALAR_round, y)));
 }

@@ -29,10 +29,7 @@ static index_ref image_of(struct definer *definer, expr_ref number, int64_t imag
 
 /* ---- RoiAlign ---- */
 enum { HAS_PIXELS = 16 };
-static bool is_max(const struct node *node)
-{
-	return attribute_choice(node, "mode", attribute_string(node, "mode"), "avg max");
-}
+static bool is_max(const struct node *node) { return attribute_word(node, "mode", "avg max"); }
 
 static bool half_pixel(const struct node *node)
 {
@@ -62,20 +59,19 @@ void infer_roi_align(struct node *node)
 static void samples_of(struct definer *definer, struct definition *x, struct definition *rois, int d, int64_t out,
         int64_t samples, struct definition *taps[2])
 {
-	const struct node *node = NODE;
 	enum dtype type = rois->type;
 	const int64_t extents[4] = { rois->extents[0], out, samples, 2 }, n = x->extents[2 + d];
 	index_ref at[4], own[2];
 	VARS(at, 4, extents);
-	expr_ref scale = NUMBER(type, (double)attribute_float(node, "spatial_scale")),
-	         offset = NUMBER(type, half_pixel(node) ? 0.5 : 0), end[2];
+	expr_ref scale = NUMBER(type, (double)attribute_float(NODE, "spatial_scale")),
+	         offset = NUMBER(type, half_pixel(NODE) ? 0.5 : 0), end[2];
 	FOR (side, 2) {
 		own[0] = at[0];
 		own[1] = CONSTANT(2 * side + 1 - d);
 		end[side] = SUB(MUL(LOAD(rois, own), scale), offset);
 	}
 	expr_ref size = SUB(end[1], end[0]);
-	if (!half_pixel(node))
+	if (!half_pixel(NODE))
 		size = expr2(definer, SCALAR_maximum, size, NUMBER(type, 1));
 	size = DIV(size, NUMBER(type, (double)out));
 	expr_ref cell = CAST(type, POSITION(at[1])), sample = CAST(type, POSITION(at[2]));

@@ -169,10 +169,7 @@ static int cache_axis(const struct node *node)
 	return axis;
 }
 
-static bool is_circular(const struct node *node)
-{
-	return attribute_choice(node, "mode", attribute_string(node, "mode"), "linear circular");
-}
+static bool is_circular(const struct node *node) { return attribute_word(node, "mode", "linear circular"); }
 
 void infer_tensor_scatter(struct node *node)
 {
@@ -213,8 +210,7 @@ static void require_rows(struct definer *definer, const struct dim *have, const 
 static void write_rows(struct definer *definer, expr_ref *to, int axis, expr_ref start, expr_ref row)
 {
 	const struct dim *rows = &NODE->in[1]->dims[axis];
-	int64_t extents[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, NULL);
+	SHAPE(0, rank, extents, at);
 	index_ref term = VAR(rank, rows->extent);
 	to[axis] = if_there(definer, rows, term, to[axis]);
 	struct definition *written = definer_scatter(
@@ -257,15 +253,14 @@ void define_tensor_scatter(struct definer *definer)
 /* ---- Concat(past, new rows), of a past that lies in a buffer with room for them: they are written behind it ---- */
 void define_appended(struct definer *definer, int axis)
 {
-	const struct node *node = NODE;
-	struct definition *cache = definer_cache(definer, node->in[0]), *rows = STORED(1);
+	struct definition *cache = definer_cache(definer, NODE->in[0]), *rows = STORED(1);
 	index_ref term[MAX_RANK];
 	expr_ref to[MAX_RANK] = { NULL };
 	int64_t terms[1] = { rows->extents[axis] };
 	SHAPE(0, rank, extents, at);
 	COPY(term, at, rank);
 	term[axis] = VAR(rank, terms[0]);
-	to[axis] = ADD(DIM(&node->in[0]->dims[axis]), POSITION(term[axis]));
+	to[axis] = ADD(DIM(&NODE->in[0]->dims[axis]), POSITION(term[axis]));
 	write_rows(definer, to, axis, LOAD(cache, at), LOAD(rows, term));
 }
 

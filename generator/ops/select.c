@@ -87,17 +87,16 @@ static expr_ref of_branch(struct definer *definer, int i, int rank, const int64_
 /* What is inlined of the one that is not chosen is not computed. */
 void define_select(struct definer *definer)
 {
-	const struct node *node = NODE;
 	SHAPE(0, rank, extents, at);
 	expr_ref condition = CAST(DTYPE_I64, BROADCAST(IN(0), 0, NULL));
 	struct range chosen = { VALUE(condition, 0, UINT8_MAX), 1,
 		UINT8_MAX + 1 }; /* a bool of the caller may be any byte */
 	for (int d = 0, in = 3, out = 1; d < rank; d++) {
 		expr_ref many[3];
-		if (!is_joined(node->in[1]->dims[d], node->in[2]->dims[d]))
+		if (!is_joined(NODE->in[1]->dims[d], NODE->in[2]->dims[d]))
 			continue;
 		for (int i = 1; i < 3; i++)
-			many[i] = node->in[i]->dims[d].count ? ELEMENT(in++, 0) : I(node->in[i]->dims[d].extent);
+			many[i] = NODE->in[i]->dims[d].count ? ELEMENT(in++, 0) : I(NODE->in[i]->dims[d].extent);
 		OUT(out++, SELECT(&chosen, 1, many[1], many[2]));
 	}
 	OUT(0, SELECT(&chosen, 1, of_branch(definer, 1, rank, extents, at), of_branch(definer, 2, rank, extents, at)));

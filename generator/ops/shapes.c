@@ -189,7 +189,7 @@ void define_size_reshape(struct definer *definer)
 static const int64_t *bounds_of_shape(const struct node *node, int64_t *count)
 {
 	struct tensor *const *sizes = node->in[0]->rank < 0 ? NULL : node_in_sizes(node, 1, count);
-	int64_t *bounds = sizes ? arena_new_array(node_arena(node), int64_t, (size_t)*count + 1) : NULL;
+	int64_t *bounds = sizes ? arena_new_array(node_arena(node), int64_t, *count + 1) : NULL;
 	for (int64_t d = 0; sizes && d < *count; d++) {
 		bounds[d] = size_span(sizes[d]).most;
 		if (!sizes[d]->data && bounds[d] < 1)
@@ -413,8 +413,7 @@ void infer_squeeze(struct node *node)
 void define_squeeze(struct definer *definer)
 {
 	const struct definition *x = IN(0);
-	int64_t extents[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, NULL);
+	SHAPE(0, rank, extents, at);
 	if (axes_come_late(NODE))
 		require_axes(definer, x->rank, x->extents, rank, extents);
 	define_same_offsets(definer);
@@ -444,8 +443,7 @@ void infer_unsqueeze(struct node *node)
 void define_unsqueeze(struct definer *definer)
 {
 	const struct definition *x = IN(0);
-	int64_t extents[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, NULL);
+	SHAPE(0, rank, extents, at);
 	if (axes_come_late(NODE))
 		require_axes(definer, rank, extents, x->rank, x->extents);
 	define_same_offsets(definer);
@@ -526,7 +524,7 @@ void infer_expand(struct node *node)
 		INVALID_IF(ints && ints[d] < 0, "%" PRId64 " in dimension %d", ints[d], d);
 		shape.dims[d] = ints ? dim_of(ints[d]) : size_dim(sizes[d]);
 	}
-	int rank = infer_broadcast(node, 2, (struct tensor *const[2]){ node->in[0], &shape }, dims);
+	int rank = infer_broadcast(node, TENSORS(node->in[0], &shape), dims);
 	infer_output(node, 0, node->in[0]->type, rank, dims);
 }
 

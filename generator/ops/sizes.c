@@ -68,7 +68,7 @@ static struct tensor *pair(const struct node *node, const char *type, struct ten
 		        && size_equal(made->in[0], a) && size_equal(made->in[1], b))
 			return made->out[0];
 	}
-	struct node *made = size_node(node, type, "count", 2, (struct tensor *[]){ a, b });
+	struct node *made = size_node(node, type, "count", TENSORS(a, b));
 	infer_output(made, 0, DTYPE_I64, 0, NULL);
 	return made->out[0];
 }

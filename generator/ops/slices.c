@@ -261,10 +261,9 @@ void infer_size_slice(struct node *node) { infer_as_size(node, 3, 5); }
 
 void define_size_slice(struct definer *definer)
 {
-	const struct node *node = NODE;
-	const struct axes axes = { node_in(node, 3) ? 3 : -1, (int)attribute_int(node, "rank"), ELEMENTS(1) };
+	const struct axes axes = { node_in(NODE, 3) ? 3 : -1, (int)attribute_int(NODE, "rank"), ELEMENTS(1) };
 	OUT(0,
-	        taking_of(definer, &axes, (int)attribute_int(node, "at"), ELEMENT(0, 0), attribute_int(node, "most"))
+	        taking_of(definer, &axes, (int)attribute_int(NODE, "at"), ELEMENT(0, 0), attribute_int(NODE, "most"))
 	                .count);
 }
 

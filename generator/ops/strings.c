@@ -127,8 +127,8 @@ bool expand_strings(struct bodies *bodies, struct node *node, const struct op *o
 	const struct row *row = row_of(op);
 	struct op text = *op;
 	*over = *node;
-	over->in = arena_new_array(arena, struct tensor *, (size_t)node->ins + 1);
-	over->out = arena_new_array(arena, struct tensor *, (size_t)node->outs + 1);
+	over->in = arena_new_array(arena, struct tensor *, node->ins + 1);
+	over->out = arena_new_array(arena, struct tensor *, node->outs + 1);
 	version_check_inputs(node);
 	if (!strcmp(op->name, "CastLike"))
 		return cast_like_strings(bodies, node);

@@ -47,7 +47,7 @@ static const double *numbers(const struct forest *f, const char *name, int64_t w
 	if (count != want)
 		node_fail(
 		        f->node, EXIT_INVALID, "%s has %" PRId64 " numbers, %" PRId64 " are right", name, count, want);
-	double *given = arena_new_array(f->arena, double, (size_t)count + 1);
+	double *given = arena_new_array(f->arena, double, count + 1);
 	FOR (i, count)
 		given[i] = tensor && tensor->t ? tensor_float(tensor->t, (size_t)i) : list->floats[i];
 	return given;
@@ -82,7 +82,7 @@ static enum branch_mode mode_of(const struct forest *f, struct bytes name)
 static void sort_places(struct forest *f, const int64_t *trees, const int64_t *ids)
 {
 	bool sorted = true;
-	f->places = arena_new_array(f->arena, struct place, (size_t)f->count);
+	f->places = arena_new_array(f->arena, struct place, f->count);
 	FOR (i, f->count) {
 		f->places[i] = (struct place){ trees[i], ids[i], (int32_t)i };
 		sorted = sorted && (!i || by_place(&f->places[i - 1], &f->places[i]) < 0);
@@ -132,8 +132,8 @@ static void read_nodes(struct forest *f)
  * converter says "one of these values" so. */
 static void find_roots(struct forest *f)
 {
-	int32_t *parents = arena_new_array(f->arena, int32_t, (size_t)f->count),
-	        *queue = arena_new_array(f->arena, int32_t, (size_t)f->count);
+	int32_t *parents = arena_new_array(f->arena, int32_t, f->count),
+	        *queue = arena_new_array(f->arena, int32_t, f->count);
 	int64_t first = 0, last = 0, distinct = 1;
 	FOR (i, f->count)
 		if (f->mode[i] != MODE_LEAF) {
@@ -146,7 +146,7 @@ static void find_roots(struct forest *f)
 		if (!parents[i])
 			queue[last++] = (int32_t)i;
 	f->trees = last;
-	f->roots = arena_new_array(f->arena, int32_t, (size_t)last + 1);
+	f->roots = arena_new_array(f->arena, int32_t, last + 1);
 	COPY(f->roots, queue, last);
 	if (f->trees != distinct)
 		node_fail(f->node, EXIT_INVALID,
@@ -341,7 +341,7 @@ static struct tensor *weights_of(const struct forest *f, int64_t outputs)
 	bool wide = f->node->in[0]->type == DTYPE_F64;
 	if (outputs < 1 || f->leaves > weights_most / outputs)
 		node_fail(f->node, EXIT_LIMIT, "%" PRId64 " leaves of %" PRId64 " outputs", f->leaves, outputs);
-	double *sums = arena_new_array(f->arena, double, (size_t)(f->leaves * outputs));
+	double *sums = arena_new_array(f->arena, double, f->leaves *outputs);
 	FOR (i, count) {
 		int32_t at = find(f, trees[i], nodes[i]);
 		if (ids[i] < 0 || ids[i] >= outputs)
@@ -417,13 +417,12 @@ static struct definition *copied(struct definer *definer, struct definition *x)
 
 void define_walk_down(struct definer *definer)
 {
-	const struct node *node = NODE;
 	struct definition *x = copied(definer, STORED(0));
 	struct tree_walk *walk = arena_new(definer->arena, struct tree_walk);
 	index_ref at[] = { VAR(0, x->extents[0]), VAR(2, x->extents[1]) };
-	*walk = (struct tree_walk){ (int)node_int(node, "shift", 0), node_int(node, "missing", 0) != 0,
-		node_int(node, "leaves", 0), (int)node_int(node, "depth", 0) };
+	*walk = (struct tree_walk){ (int)node_int(NODE, "shift", 0), node_int(NODE, "missing", 0) != 0,
+		node_int(NODE, "leaves", 0), (int)node_int(NODE, "depth", 0) };
 	GIVE(0,
-	        define_walk(definer->program, node->out[0]->name, x->extents[0], x->extents[1], LOAD(x, at), walk,
+	        define_walk(definer->program, NODE->out[0]->name, x->extents[0], x->extents[1], LOAD(x, at), walk,
 	                STORED(1), STORED(2)));
 }

@@ -21,7 +21,7 @@ struct tensor *const *node_in_sizes(const struct node *node, int i, int64_t *cou
 	        : -1;
 	if (*count < 0 || *count > VALUES_MOST || tensor->sizes || !tensor->data || !may_be_sizes(tensor->type))
 		return *count >= 0 ? tensor->sizes : NULL;
-	struct tensor **sizes = arena_new_array(build->arena, struct tensor *, (size_t)*count + 1);
+	struct tensor **sizes = arena_new_array(build->arena, struct tensor *, *count + 1);
 	FOR (k, *count) {
 		double number = dtype_is_float(tensor->type) ? tensor_float(tensor, (size_t)k) : 0;
 		if (!(fabs(number) <= integer_most) || floor(number) != number || (number == 0 && signbit(number)))
@@ -67,7 +67,7 @@ static bool make_room(struct made *made, int64_t count)
 	made->count = count;
 	made->at = count < 0 || count > VALUES_MOST
 	        ? NULL
-	        : arena_new_array(node_arena(made->node), struct tensor *, (size_t)count + 1);
+	        : arena_new_array(node_arena(made->node), struct tensor *, count + 1);
 	return made->at;
 }
 
