@@ -229,7 +229,7 @@ static struct definition *rows_of(struct definer *definer, struct definition *x,
 	int64_t extents[2] = { whole ? definition_elements(x) : x->extents[axis], 1 }, others[MAX_RANK];
 	index_ref own[MAX_RANK], rest[MAX_RANK];
 	int count = 0;
-	for (int d = 0; d < x->rank && !whole; d++)
+	FOR_WHILE (d, !whole, x->rank)
 		if (d != axis)
 			extents[1] *= others[count++] = x->extents[d];
 	index_ref i = VAR(0, extents[0]), j = VAR(1, extents[1]);

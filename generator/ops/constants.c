@@ -110,7 +110,7 @@ void define_constant_of_shape(struct definer *definer)
 	bool late = node_in_is_late(NODE, 0);
 	if (late && ELEMENTS(0) != rank)
 		node_invalid(NODE, "the shape has %" PRId64 " numbers, the declared one has %d", ELEMENTS(0), rank);
-	for (int d = 0; late && d < rank; d++)
+	FOR_WHILE (d, late, rank)
 		all = I_AND(all, I_EQUAL(ELEMENT(0, d), DIM(&NODE->out[0]->dims[d])));
 	definer_require_dims(definer);
 	REQUIRE(all, "the shape at run time is not %s, the declared one", SHAPE_TEXT(rank, extents));

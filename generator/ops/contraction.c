@@ -388,7 +388,7 @@ static struct places places_of(const struct window *window, const int64_t *exten
 	FOR (d, window->count)
 		all *= places.count[d] = (extents[2 + d] + window->stride[d] - 1) / window->stride[d];
 	places.from_first = all > 1 && all * extents[1] > FEW_OUTPUTS;
-	for (int d = 0; d < window->count && !places.from_first; d++)
+	FOR_WHILE (d, !places.from_first, window->count)
 		places.count[d] = phase_places(window, d, &first);
 	return places;
 }
@@ -662,7 +662,7 @@ static void infer_zero(const struct node *node, int i, const struct tensor *of, 
 		return;
 	int terms = rows ? of->rank - 1 : of->rank - 2, each = rows ? of->rank - 2 : of->rank - 1;
 	bool fits = of->rank >= 2 && (zero->rank == 1 || zero->rank == of->rank);
-	for (int d = 0; fits && d < zero->rank; d++) {
+	FOR_WHILE (d, fits, zero->rank) {
 		int own = zero->rank == 1 ? each : d;
 		struct dim want = own == terms ? dim_of(1) : of->dims[own];
 		fits = !dims_differ(want, zero->dims[d]);
@@ -698,7 +698,7 @@ void infer_gemm(struct node *node)
 	INVALID_IF(dims_differ(k, l), "rows of %" PRId64 " against columns of %" PRId64, k.extent, l.extent);
 	struct dim dims[2] = { m, n };
 	INVALID_IF(c && c->rank > 2, "C has %d dimensions, at most 2 are right", c->rank);
-	for (int d = 0; c && d < c->rank; d++) {
+	FOR_WHILE (d, c, c->rank) {
 		struct dim want = dims[2 - c->rank + d];
 		INVALID_IF(dims_differ(want, c->dims[d]) && c->dims[d].extent != 1,
 		        "C has %" PRId64 " where %" PRId64 " or 1 is right", c->dims[d].extent, want.extent);

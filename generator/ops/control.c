@@ -91,7 +91,7 @@ bool ranks_differ(const struct tensor *a, const struct tensor *b)
 
 bool extents_differ(const struct tensor *a, const struct tensor *b)
 {
-	for (int d = 0; a->rank == b->rank && d < a->rank; d++)
+	FOR_WHILE (d, a->rank == b->rank, a->rank)
 		if (dims_differ(a->dims[d], b->dims[d]))
 			return true;
 	return false;
@@ -156,7 +156,7 @@ static bool is_steady(const struct node *node, const struct graph *body)
 		const struct attribute *a = &node->attributes[i];
 		if (a->g && !graph_is_steady(a->g, body))
 			return false;
-		for (size_t k = 0; a->kind == ATTRIBUTE_GRAPHS && k < a->count; k++)
+		FOR_WHILE (k, a->kind == ATTRIBUTE_GRAPHS, a->count)
 			if (!graph_is_steady(a->graphs[k], body))
 				return false;
 	}
@@ -191,7 +191,7 @@ bool shapes_differ(const struct tensor *a, const struct tensor *b)
 		return true;
 	if (a->list && (a->list->nothing != b->list->nothing || a->list->count != b->list->count))
 		return true;
-	for (size_t i = 0; a->list && i < a->list->count; i++)
+	FOR_WHILE (i, a->list, a->list->count)
 		if (shapes_differ(a->list->at[i], b->list->at[i]))
 			return true;
 	return false;

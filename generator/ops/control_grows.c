@@ -14,7 +14,7 @@ static size_t uses_in(const struct graph *graph, const struct tensor *tensor)
 			const struct attribute *a = &node->attributes[k];
 			if (a->g)
 				uses += uses_in(a->g, tensor);
-			for (size_t n = 0; a->kind == ATTRIBUTE_GRAPHS && n < a->count; n++)
+			FOR_WHILE (n, a->kind == ATTRIBUTE_GRAPHS, a->count)
 				uses += uses_in(a->graphs[n], tensor);
 		}
 	}
@@ -98,7 +98,7 @@ static void take_out(struct tensor **at, size_t *count, size_t i)
 static void stack_instead(struct holder *h, struct graph *body, struct node *concat, size_t i, struct tensor *none)
 {
 	struct tensor *part = graph_tensor_fresh(body, concat->out[0]->name), *given = body->inputs.at[2 + i];
-	for (size_t k = 0; concat->in[0] != given && k < body->nodes.count; k++)
+	FOR_WHILE (k, concat->in[0] != given, body->nodes.count)
 		if (body->nodes.at[k] == concat->in[0]->producer) { /* the cast, which nothing reads any more */
 			memmove(body->nodes.at + k, body->nodes.at + k + 1,
 			        (--body->nodes.count - k) * sizeof *body->nodes.at);

@@ -51,7 +51,7 @@ static void hide_extents(struct holder *h, const struct graph *body, shaped_list
 		FOR (k, node->attribute_count) {
 			if (node->attributes[k].g)
 				hide_extents(h, node->attributes[k].g, hidden);
-			for (size_t g = 0; node->attributes[k].graphs && g < node->attributes[k].count; g++)
+			FOR_WHILE (g, node->attributes[k].graphs, node->attributes[k].count)
 				hide_extents(h, node->attributes[k].graphs[g], hidden);
 		}
 	}
@@ -137,7 +137,7 @@ bool expand_if(struct bodies *bodies, struct node *node, const struct op *op)
 	}
 	if (why[0] || why[1])
 		hand_out_one(&h, out[!why[1]], !why[1], why[0] ? why[0] : why[1]);
-	for (int k = 0; !why[0] && !why[1] && k < node->outs; k++)
+	FOR_WHILE (k, !why[0] && !why[1], node->outs)
 		if (node->out[k])
 			join(&h, k, out[1][k], out[0][k]);
 	return true;

@@ -34,7 +34,7 @@ static int64_t trips_most(const struct tensor *trips)
 		trips = trips->producer->in[0];
 	if (trips && trips->data)
 		return tensor_int(trips, 0);
-	for (size_t i = 0; trips && i < trips->graph->said.count; i++)
+	FOR_WHILE (i, trips, trips->graph->said.count)
 		if (trips->graph->said.at[i].size == trips)
 			return trips->graph->said.at[i].most;
 	int64_t most = trips && trips->sizes && tensor_is_scalar_like(trips) ? size_span(trips->sizes[0]).most
@@ -413,7 +413,7 @@ bool expand_loop(struct bodies *bodies, struct node *node, const struct op *op)
 	bodies->rounds++;
 	while (begins(&loop, trips, loop.rounds))
 		play(&loop, loop.rounds);
-	for (size_t k = 0; loop.unbounded && k < loop.carried; k++)
+	FOR_WHILE (k, loop.unbounded, loop.carried)
 		if (node->in[2 + k]->form) /* a list that nobody comes to know */
 			control_refuse_loop(node);
 	if (loop.unbounded) {

@@ -189,7 +189,7 @@ void counts_all_agree(struct node *node, int but)
 {
 	for (int back = 1; back <= MAX_RANK; back++) {
 		struct dim one = simplest_beside(node, back, but);
-		for (int i = 0; one.count && i < node->ins; i++) {
+		FOR_WHILE (i, one.count, node->ins) {
 			int d = node->in[i] ? node->in[i]->rank - back : -1;
 			if (d >= 0 && d != but)
 				counts_agree(node, i, d, one.count, one.extent);

@@ -5,7 +5,7 @@
 
 const struct tensor *tensor_counted(const struct tensor *tensor)
 {
-	for (int d = 0; tensor && d < tensor->rank; d++)
+	FOR_WHILE (d, tensor, tensor->rank)
 		if (tensor->dims[d].count)
 			return tensor->dims[d].count;
 	return NULL;
@@ -113,7 +113,7 @@ void counts_move(const struct node *node)
 {
 	int in = 0;
 	FOR (i, node->ins)
-		for (int d = 0; node->in[i] && d < node->in[i]->rank; d++)
+		FOR_WHILE (d, node->in[i], node->in[i]->rank)
 			in += node->in[i]->dims[d].count != NULL;
 	for (int i = 0, out; i < node->outs; i++) {
 		if (!node->out[i])
@@ -202,8 +202,8 @@ void counts_go(struct node *node, const struct op *op)
 
 void counts_none(const struct node *node, const struct op *op)
 {
-	for (int i = 0; i < node->outs && !op_chooses(op) && !op_sizes(op); i++)
-		for (int d = 0; node->out[i] && d < node->out[i]->rank; d++)
+	FOR_WHILE (i, !op_chooses(op) && !op_sizes(op), node->outs)
+		FOR_WHILE (d, node->out[i], node->out[i]->rank)
 			if (node->out[i]->dims[d].count)
 				give_one(node, node->out[i], d, NULL);
 }

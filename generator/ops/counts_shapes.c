@@ -134,9 +134,9 @@ void come_concat(struct node *node)
 {
 	int rank = node->in[0]->rank, axis = rank > 0 ? attribute_axis(node, rank) : 0;
 	FOR (d, rank)
-		for (int k = 0; k < node->ins && d != axis; k++) {
+		FOR_WHILE (k, d != axis, node->ins) {
 			struct dim known = node->in[k]->dims[d];
-			for (int i = 0; dim_is_known(known) && !known.count && i < node->ins; i++)
+			FOR_WHILE (i, dim_is_known(known) && !known.count, node->ins)
 				counts_must_be(node, i, d, size_number(node, known.extent), known.extent);
 		}
 	if (rank > 0)

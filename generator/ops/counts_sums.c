@@ -59,7 +59,7 @@ void come_gemm(struct node *node)
 	const struct dim *made[2] = { &a->dims[!a_terms], &b->dims[!b_terms] };
 	if (a->rank != 2 || b->rank != 2 || a->dims[a_terms].count != b->dims[b_terms].count)
 		counts_refuse_first(node);
-	for (int d = 0; c && d < c->rank; d++) {
+	FOR_WHILE (d, c, c->rank) {
 		const struct dim *dim = made[2 - c->rank + d];
 		if (c->dims[d].count != dim->count && (c->dims[d].count || c->dims[d].extent != 1))
 			counts_refuse_first(node);
@@ -111,7 +111,7 @@ void come_recurrent(struct node *node)
 	struct tensor *lengths = node_in(node, 4), *steps = x->rank == 3 ? x->dims[first].count : NULL,
 	              *batch = x->rank == 3 ? x->dims[!first].count : NULL;
 	FOR (i, node->ins)
-		for (int d = 0; node->in[i] && d < node->in[i]->rank; d++) {
+		FOR_WHILE (d, node->in[i], node->in[i]->rank) {
 			bool is_batch = i == 4 || ((i == 0 || i == 5 || i == 6) && d == !first);
 			struct tensor *count = node->in[i]->dims[d].count;
 			if (count != (is_batch ? batch : NULL) && !(i == 0 && d == first))

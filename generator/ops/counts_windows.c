@@ -28,7 +28,7 @@ enum { TILE_MOST = 4 };
 static bool may_be_tiles(const struct node *node, int kind, const struct window *window)
 {
 	bool fits = (kind & WEIGHTED) && !(kind & TRANSPOSED) && node->in[0]->rank == 4;
-	for (int d = 0; fits && d < 2; d++)
+	FOR_WHILE (d, fits, 2)
 		fits = window->kernel[d] == 3 && window->stride[d] == 1 && window->dilation[d] == 1;
 	return fits;
 }

@@ -216,7 +216,7 @@ void definer_out(struct definer *definer, int i, struct definition *definition)
 	if (dtype_is_narrow(stored) && definition->type != stored)
 		definition = MAP(tensor->name, definition->rank, definition->extents,
 		        narrowed(definer, stored, expr_load_own(definer->arena, definition)));
-	for (int d = 0; d < tensor->rank && definition->node == NODE && !tensor->is_whole && !tensor->is_cache; d++) {
+	FOR_WHILE (d, definition->node == NODE && !tensor->is_whole && !tensor->is_cache, tensor->rank) {
 		struct definition *count = definer_count(definer, tensor->dims[d].count);
 		definition->count.ends[d] = count && count->number < definition->number ? count : NULL;
 	}
@@ -234,7 +234,7 @@ int definer_shape(struct definer *definer, int i, int64_t *extents, index_ref *a
 {
 	const struct tensor *tensor = NODE->out[i];
 	known_extents(definer, tensor, NODE->where, extents);
-	for (int d = 0; at && d < tensor->rank; d++)
+	FOR_WHILE (d, at, tensor->rank)
 		at[d] = VAR(d, extents[d]);
 	return tensor->rank;
 }
@@ -315,7 +315,7 @@ struct definition *definer_scatter(struct definer *definer, const char *name, in
 {
 	struct definition *none =
 	        no_terms(definer, name, rank, extents, reduce, reduced, reduced_extents, start, body->type);
-	for (int d = 0; !none && d < rank; d++)
+	FOR_WHILE (d, !none, rank)
 		if (extents[d] == 0)
 			none = MAP(name, rank, extents, body);
 	if (none)

@@ -27,7 +27,7 @@ static void expect(const struct node *node, const struct deform *f, int i, int64
 	if (!in || in->rank < 0)
 		return;
 	bool fits = in->rank == x->rank;
-	for (int d = 0; fits && d < in->rank; d++) {
+	FOR_WHILE (d, fits, in->rank) {
 		int64_t want = d == 0 ? x->dims[0].extent : d == 1 ? channels : f->conv.window.out[d - 2];
 		fits = want < 0 || in->dims[d].extent < 0 || in->dims[d].extent == want;
 	}

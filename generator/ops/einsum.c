@@ -264,7 +264,7 @@ void define_einsum(struct definer *definer)
 		const struct term *parts[] = { &all, &next };
 		if (i == count - 1)
 			both = e.out;
-		for (int p = 0; p < 2 && i < count - 1; p++)
+		FOR_WHILE (p, i < count - 1, 2)
 			FOR (d, parts[p]->rank) {
 				if (has(&both, parts[p]->label[d]) || !needed(definer, &e, parts[p]->label[d], i, true))
 					continue;

@@ -189,7 +189,7 @@ void infer_prelu(struct node *node)
 		        || slope->dims[0].extent == x->dims[1].extent;
 	} else {
 		int rank = infer_broadcast(node, 2, node->in, dims);
-		for (int d = 0; rank >= 0 && d < rank; d++)
+		FOR_WHILE (d, rank >= 0, rank)
 			fits &= x->rank == rank && !(dims_differ(x->dims[d], dims[d]));
 	}
 	INVALID_IF(!fits, "the slope does not broadcast to the data");
@@ -259,7 +259,7 @@ void infer_variadic(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int rank = infer_broadcast(node, node->ins, node->in, dims);
-	for (int i = 0; i < node->ins && node->since < VARIADIC_BROADCASTS; i++)
+	FOR_WHILE (i, node->since < VARIADIC_BROADCASTS, node->ins)
 		FOR (d, rank)
 			INVALID_IF(node->in[i]->rank != rank
 			                || (dim_is_known(node->in[i]->dims[d])

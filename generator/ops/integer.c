@@ -66,7 +66,7 @@ expr_ref axes_say(struct definer *definer, const struct axes *axes, int d, int i
 expr_ref axes_right(struct definer *definer, const struct axes *axes)
 {
 	expr_ref right = I(1), all = I(0);
-	for (int d = 0; d < axes->rank && axes->input >= 0; d++) {
+	FOR_WHILE (d, axes->input >= 0, axes->rank) {
 		expr_ref count = I(0);
 		FOR (i, axes->count)
 			count = I_ADD(count, is_axis(definer, axes, i, d));

@@ -112,7 +112,7 @@ const struct op *op_of(const struct node *node)
 	        op_meant(node->graph->build, node->domain, node->type), own_way(node));
 	FAIL_IF(node->since < op->since, EXIT_INVALID, "%s came with opset %d, the model imports %d", op->name,
 	        op->since, node->since);
-	for (int i = 0; op->attributes && i < node->attribute_count; i++) {
+	FOR_WHILE (i, op->attributes, node->attribute_count) {
 		const struct attribute_row *row = row_at(op, node->attributes[i].name, node->since);
 		FAIL_IF(!row, EXIT_INVALID, "%s of opset %d has no attribute \"%s\"%s", op->name, node->since,
 		        node->attributes[i].name, attribute_meant(node, op, node->attributes[i].name));

@@ -30,7 +30,7 @@ void infer_top_k(struct node *node)
 	}
 	int axis = order_axis(node);
 	int64_t n = x->dims[axis].extent;
-	for (int o = 0; k < 0 && o < node->outs; o++) /* one that comes at run time: as the outputs are declared */
+	FOR_WHILE (o, k < 0, node->outs) /* one that comes at run time: as the outputs are declared */
 		if (node_has_out(node, o) && node->out[o]->rank == x->rank && !node->out[o]->dims[axis].count)
 			k = node->out[o]->dims[axis].extent;
 	INVALID_IF(n >= 0 && k > n, "k is %" PRId64 " of %" PRId64, k, n);

@@ -74,7 +74,7 @@ static int64_t *extent_of(struct naming *n, const char *symbol)
 static bool fits(struct naming *n, const struct tensor *given, const struct tensor *said)
 {
 	bool right = given->type == said->type && (said->rank < 0 || given->rank == said->rank);
-	for (int d = 0; right && d < said->rank; d++) {
+	FOR_WHILE (d, right, said->rank) {
 		const struct dim *dim = &said->dims[d];
 		int64_t extent = given->dims[d].extent, *known = dim->symbol ? extent_of(n, dim->symbol) : NULL;
 		if (dim->symbol && !known)
@@ -112,7 +112,7 @@ static struct tensor output_of(struct naming *n, const struct tensor *said)
 {
 	struct tensor made = *said;
 	bool right = said->type != DTYPE_NONE && said->rank >= 0;
-	for (int d = 0; right && d < said->rank; d++) {
+	FOR_WHILE (d, right, said->rank) {
 		const int64_t *known = said->dims[d].symbol ? extent_of(n, said->dims[d].symbol) : NULL;
 		made.dims[d] = dim_of(known ? *known : said->dims[d].extent);
 		right = made.dims[d].extent >= 0;
@@ -140,7 +140,7 @@ static struct tensor *zeros(const struct repeating *r, const struct tensor *like
 static void compare(struct naming *n, const struct tensor *made, const struct tensor *said)
 {
 	bool same = made->type == said->type && made->rank == said->rank;
-	for (int d = 0; same && d < said->rank; d++)
+	FOR_WHILE (d, same, said->rank)
 		same = made->dims[d].extent == said->dims[d].extent;
 	if (!same)
 		node_fail(n->node, EXIT_INVALID, "its text makes %s, %s says %s for output %.60s",

@@ -118,7 +118,7 @@ bool pad_of_counted(const struct node *node, int64_t *before, int64_t *after, fl
 	const struct tensor *given = node->since < PADS_ARE_INPUT ? NULL : node_in(node, 2);
 	enum dtype type = node->in[0]->type;
 	struct tensor *const *behind = pads_in_sizes(node, before);
-	for (int d = 0; behind && d < node->in[0]->rank; d++)
+	FOR_WHILE (d, behind, node->in[0]->rank)
 		after[d] = size_span(behind[d]).most;
 	if (!behind && !pads_of(node, node->in[0]->rank, before, after))
 		return false;
@@ -227,7 +227,7 @@ void define_pad(struct definer *definer)
 	int count = 0;
 	bool constant =
 	        pads_in_sizes(node, first) || pads_of(node, rank, first, last); /* what comes behind, the extents say */
-	for (int d = 0; constant && d < rank; d++)
+	FOR_WHILE (d, constant, rank)
 		before[d] = CONSTANT(first[d]);
 	if (!constant)
 		pads_at_run_time(definer, x, extents, before);

@@ -99,7 +99,7 @@ static bool is_nothing(const struct definition *zero)
 {
 	size_t bytes = dtype_bytes(zero->type, (size_t)definition_elements(zero));
 	const unsigned char *data = zero->source == SOURCE_CONSTANT ? definition_data(zero) : NULL;
-	for (size_t i = 0; data && i < bytes; i++)
+	FOR_WHILE (i, data, bytes)
 		if (data[i])
 			return false;
 	return data;

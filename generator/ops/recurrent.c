@@ -355,7 +355,7 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	}
 	/* peepholes stand in the order input, output, forget */
 	expr_ref peephole[3] = { NULL };
-	for (int i = 0; u->p && i < 3; i++)
+	FOR_WHILE (i, u->p, 3)
 		peephole[i] = LOAD(u->p, AT(dir, PLUS(h, i * size)));
 	if (u->p && before) {
 		gate[GATE_INPUT] = FMA(peephole[GATE_INPUT], before, gate[GATE_INPUT]);

@@ -284,13 +284,13 @@ static void reduce_at_run_time(struct definer *definer)
 	int64_t count = ELEMENTS(1), rank = s.x->rank;
 	s.rank = definer_shape(definer, 0, s.extents, at);
 	s.left = count < rank ? (int)count : (int)rank;
-	for (int d = 0; s.keep && d < rank; d++)
+	FOR_WHILE (d, s.keep, rank)
 		s.ones |= s.x->extents[d] == 1 ? 1u << d : 0;
 	find_sets(&s, 0, 0);
 	if (!s.count)
 		node_invalid(NODE, "no %" PRId64 " axes lead from %s to %s, which is declared", count,
 		        SHAPE_TEXT(s.x->rank, s.x->extents), SHAPE_TEXT(s.rank, s.extents));
-	for (int i = 0; i < s.count && s.count <= SETS_MOST; i++) {
+	FOR_WHILE (i, s.count <= SETS_MOST, s.count) {
 		bool known = false;
 		expr_ref these = I(0), one;
 		FOR (k, i)

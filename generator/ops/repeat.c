@@ -47,7 +47,7 @@ static bool fits(const struct tensor *whole, const struct tensor *part, bool sli
 {
 	bool same = !why_not_plain(whole) && !why_not_plain(part) && whole->type == part->type
 	        && whole->rank == part->rank + sliced && (!sliced || whole->dims[0].extent == rounds);
-	for (int d = 0; same && d < part->rank; d++)
+	FOR_WHILE (d, same, part->rank)
 		same = whole->dims[d + sliced].extent == part->dims[d].extent;
 	return same;
 }
@@ -99,7 +99,7 @@ void repeat_out(struct repeating *r, struct tensor *output, struct tensor *carri
 		node->out[0]->producer = node;
 		output = node->out[0];
 	}
-	for (size_t i = 0; carries && i < r->body->inputs.count; i++)
+	FOR_WHILE (i, carries, r->body->inputs.count)
 		if (r->body->inputs.at[i] == carries)
 			pair = (int)i;
 	if (pair >= 0) {
@@ -385,12 +385,12 @@ static const struct graph *body_of(const struct node *node)
 	bool right = graph && ins == (size_t)node->ins && outs > 0 && outs == (size_t)node->outs && pairs == outs
 	        && graph->inputs.count == ins && graph->outputs.count == outs && rounds > 0 && rounds <= INT32_MAX
 	        && going < (int64_t)ins;
-	for (size_t i = 0; right && i < ins; i++) {
+	FOR_WHILE (i, right, ins) {
 		right = in[i] >= -1 && in[i] <= REPEAT_SLICED && node->in[i]
 		        && fits(node->in[i], graph->inputs.at[i], in[i] < 0 || in[i] == REPEAT_SLICED, rounds);
 		carried += in[i] == REPEAT_CARRIED;
 	}
-	for (size_t k = 0; right && k < outs; k++) {
+	FOR_WHILE (k, right, outs) {
 		const struct tensor *of = graph->outputs.at[k];
 		right = !why_not_plain(of) && of->rank < MAX_RANK
 		        && (out[k] == REPEAT_CARRIED
@@ -398,7 +398,7 @@ static const struct graph *body_of(const struct node *node)
 		                                && fits(of, graph->inputs.at[pair[k]], false, 0)
 		                        : out[k] == REPEAT_SLICED || out[k] == -1
 		                                || (out[k] == REPEAT_STEADY && rounds == 1));
-		for (size_t other = 0; right && other < k; other++)
+		FOR_WHILE (other, right, k)
 			right = out[k] != REPEAT_CARRIED || out[other] != REPEAT_CARRIED || pair[k] != pair[other];
 		carried -= out[k] == REPEAT_CARRIED;
 	}

@@ -142,7 +142,7 @@ static bool resize_of(const struct node *node, struct resize *r)
 		        ? r->scale[d]
 		        : common;
 	}
-	for (int64_t i = 0; policy != STRETCH && sizes && i < count; i++) {
+	FOR_WHILE (i, policy != STRETCH && sizes, count) {
 		r->scale[axes[i]] = common;
 		if (r->out[axes[i]] >= 0)
 			r->out[axes[i]] = (int64_t)(common * (double)x->dims[axes[i]].extent + 0.5);
@@ -545,7 +545,7 @@ static index_ref nearest_place(struct definer *definer, const struct table *tabl
 	const int32_t *places = table->places->data;
 	int64_t up = n && out % n == 0 ? out / n : 0, down = out && n % out == 0 ? n / out : 0;
 	bool is_up = up > 0, is_down = down > 0;
-	for (int64_t i = 0; table->constant && i < out; i++) {
+	FOR_WHILE (i, table->constant, out) {
 		is_up = is_up && places[i] == i / up;
 		is_down = is_down && places[i] == i * down;
 	}
@@ -675,7 +675,7 @@ static void runtime_resize(
 	}
 	if (by_size && policy != STRETCH && common)
 		common = scalar_of(definer, "scale", common);
-	for (int64_t i = 0; by_size && policy != STRETCH && i < count; i++) {
+	FOR_WHILE (i, by_size && policy != STRETCH, count) {
 		int64_t d = axes[i];
 		r->scale_at[d] = common;
 		expr_ref made = ADD(MUL(common, REAL((double)x->extents[d])), REAL(0.5));

@@ -313,7 +313,7 @@ void infer_max_unpool(struct node *node)
 		for (int d = 2; d < x->rank; d++)
 			dims[d] = dim_unknown;
 	INVALID_IF(extents && count != x->rank, "output_shape has %" PRId64 " numbers, %d are right", count, x->rank);
-	for (int d = 0; extents && d < x->rank; d++) {
+	FOR_WHILE (d, extents, x->rank) {
 		INVALID_IF(extents[d] < 0
 		                || (dim_is_known(dims[d])
 		                        && (d < 2 ? extents[d] != dims[d].extent : extents[d] < dims[d].extent)),

@@ -78,7 +78,7 @@ static void define_same_offsets(struct definer *definer)
 	SHAPE(0, rank, extents, at);
 	const struct tensor *const dense[2] = { NODE->in[0], NODE->out[0] };
 	bool same = rank == x->rank && !node_in_is_late(NODE, 1);
-	for (int d = 0; same && d < rank; d++)
+	FOR_WHILE (d, same, rank)
 		same = extents[d] == x->extents[d] && dense[0]->dims[d].count == dense[1]->dims[d].count;
 	if (same) {
 		GIVE(0, x);
@@ -190,7 +190,7 @@ static const int64_t *bounds_of_shape(const struct node *node, int64_t *count)
 {
 	struct tensor *const *sizes = node->in[0]->rank < 0 ? NULL : node_in_sizes(node, 1, count);
 	int64_t *bounds = sizes ? arena_new_array(node_arena(node), int64_t, *count + 1) : NULL;
-	for (int64_t d = 0; sizes && d < *count; d++) {
+	FOR_WHILE (d, sizes, *count) {
 		bounds[d] = size_span(sizes[d]).most;
 		if (!sizes[d]->data && bounds[d] < 1)
 			return NULL;

@@ -129,7 +129,7 @@ static bool is_negated(const struct node *node, struct tensor *a, struct tensor 
 	take(node, &of, PRODUCT, a);
 	take(node, &less, PRODUCT, b);
 	bool same = of.at.count == less.at.count && of.number == -less.number;
-	for (size_t i = 0; same && i < of.at.count; i++)
+	FOR_WHILE (i, same, of.at.count)
 		same = of.at.at[i] == less.at.at[i];
 	return same;
 }

@@ -65,7 +65,7 @@ static void touched_axes(const struct node *node, bool *touched)
 	bool all = !axes && (node_in(node, 3) || given < 0);
 	FOR (d, x->rank)
 		touched[d] = all || (!axes && d < given);
-	for (int64_t i = 0; axes && i < count; i++)
+	FOR_WHILE (i, axes, count)
 		touched[node_axis(node, axes[i], x->rank)] = true;
 }
 

@@ -79,7 +79,7 @@ static struct value describe(struct arena *arena, const struct tensor *tensor)
 	if (tensor->form) {
 		struct value elements = value_list(arena);
 		const struct list *list = tensor->list ? tensor->list : tensor->said;
-		for (size_t i = 0; list && i < list->count; i++)
+		FOR_WHILE (i, list, list->count)
 			value_list_add(elements, describe(arena, list->at[i]));
 		if (list)
 			value_dict_set(dict, "elements", elements);
@@ -309,7 +309,7 @@ static struct value letters_of(struct template_call *call)
 		return value_none();
 	for (unsigned point = 0; point <= 0x10ffff; point++) {
 		bool is = false;
-		for (size_t i = 0; i < node->ranges.count && !is; i++)
+		FOR_WHILE (i, !is, node->ranges.count)
 			is = point >= node->ranges.at[i].from && point <= node->ranges.at[i].to;
 		if (point < 128)
 			value_list_add(bytes, value_bool(is));

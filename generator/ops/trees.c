@@ -350,7 +350,7 @@ static struct tensor *weights_of(const struct forest *f, int64_t outputs)
 			sums[f->leaf[at] * outputs + ids[i]] += wide ? given[i] : (float)given[i];
 	}
 	float *narrow = arena_new_array(f->arena, float, wide ? 1 : (size_t)(f->leaves * outputs));
-	for (int64_t i = 0; !wide && i < f->leaves * outputs; i++)
+	FOR_WHILE (i, !wide, f->leaves * outputs)
 		narrow[i] = (float)sums[i];
 	return graph_constant_borrowed(f->graph, "weights", wide ? DTYPE_F64 : DTYPE_F32, outputs > 1 ? 2 : 1, extents,
 	        wide ? (void *)sums : (void *)narrow);

@@ -103,7 +103,7 @@ static void of_same(struct made *made)
 static void of_negated(struct made *made)
 {
 	of_same(made);
-	for (int64_t k = 0; made->at && k < made->count; k++)
+	FOR_WHILE (k, made->at, made->count)
 		made->at[k] = size_difference(made->node, size_number(made->node, 0), made->at[k]);
 }
 
@@ -114,7 +114,7 @@ static void of_parts(struct made *made)
 	if (node->out[0]->rank != 1 || !dim_is_known(node->out[0]->dims[0])
 	        || !make_room(made, node->out[0]->dims[0].extent))
 		return;
-	for (int i = 0; i < node->ins && made->at; i++) {
+	FOR_WHILE (i, made->at, node->ins) {
 		sizes x = node_in_sizes(node, i, &count);
 		if (!x || at + count > made->count) {
 			made->at = NULL;

@@ -108,7 +108,7 @@ void version_check_inputs(const struct node *node)
 	struct word word = { "", 0 };
 	if (at)
 		want_inputs(node, at);
-	for (int i = 0; at && i < node->ins; i++) {
+	FOR_WHILE (i, at, node->ins) {
 		struct word next = has(word, '+') || has(word, '*') ? word : next_word(&at);
 		INVALID_IF(!next.length, " of opset %d has no input %d", node->since, i);
 		word = next;

@@ -46,7 +46,7 @@ static int read_window(const struct node *node, const struct tensor *data, const
 	node_ints(node, "kernel_shape", &given);
 	INVALID_IF(!given && !kernel, " lacks kernel_shape");
 	window_numbers(node, "kernel_shape", count, 1, 1, window->kernel);
-	for (int d = 0; kernel && d < count; d++) {
+	FOR_WHILE (d, kernel, count) {
 		INVALID_IF(given && kernel[d] >= 0 && window->kernel[d] != kernel[d],
 		        "kernel_shape has %" PRId64 ", the weights have %" PRId64, window->kernel[d], kernel[d]);
 		window->kernel[d] = given ? window->kernel[d] : kernel[d];
