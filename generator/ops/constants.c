@@ -133,7 +133,7 @@ static bool take_counts(struct node *node, int64_t from, int64_t to)
 	struct tensor **in = arena_new_array(node_arena(node), struct tensor *, MAX_RANK + 1);
 	int ins = 0;
 	in[ins++] = node->in[0];
-	for (int64_t d = from; d < to; d++)
+	FOR_FROM (d, from, to)
 		if (x->dims[d].count)
 			in[ins++] = x->dims[d].count;
 	if (ins == 1)
@@ -164,7 +164,7 @@ void infer_shape(struct node *node)
 	if (take_counts(node, from, to))
 		return;
 	int64_t *extents = arena_new_array(node_arena(node), int64_t, to - from + 1);
-	for (int64_t d = from; d < to; d++) {
+	FOR_FROM (d, from, to) {
 		if (!dim_is_known(x->dims[d]))
 			return;
 		extents[d - from] = x->dims[d].extent;

@@ -17,7 +17,7 @@ void convolution_of(const struct node *node, struct convolution *conv)
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	int64_t kernel[MAX_RANK];
 	INVALID_IF(w->rank != x->rank, "data has %d dimensions, the weights have %d", x->rank, w->rank);
-	for (int d = 2; d < w->rank; d++)
+	FOR_FROM (d, 2, w->rank)
 		kernel[d - 2] = w->dims[d].extent;
 	window_of(node, x, kernel, &conv->window);
 	conv->group = attribute_int(node, "group");
@@ -126,7 +126,7 @@ static void transposed_of(const struct node *node, struct convolution *conv)
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	int64_t kernel[MAX_RANK], channels = x->rank > 1 ? x->dims[1].extent : -1;
 	INVALID_IF(w->rank != x->rank, "data has %d dimensions, the weights have %d", x->rank, w->rank);
-	for (int d = 2; d < w->rank; d++)
+	FOR_FROM (d, 2, w->rank)
 		kernel[d - 2] = w->dims[d].extent;
 	window_transposed_of(node, x, kernel, &conv->window);
 	conv->group = attribute_int(node, "group");

@@ -58,7 +58,7 @@ static int64_t asked_rounds(const struct node *node, size_t k)
 static int64_t rounds_declared(const struct loop *loop)
 {
 	const struct node *node = loop->h.node;
-	for (size_t k = loop->carried; k < (size_t)node->outs; k++)
+	FOR_FROM (k, loop->carried, (size_t)node->outs)
 		if (node->out[k] && node->out[k]->rank > 0 && dim_is_known(node->out[k]->dims[0]))
 			return node->out[k]->dims[0].extent;
 		else if (asked_rounds(node, k) >= 0)
@@ -123,7 +123,7 @@ static bool begins(struct loop *loop, struct tensor *trips, int64_t at)
 			return false;
 		loop->going = both(h, loop->going, goes_on(loop));
 		loop->alive = both(h, loop->going, is_below(loop, trips, at));
-		for (size_t k = loop->carried; k < (size_t)h->node->outs; k++)
+		FOR_FROM (k, loop->carried, (size_t)h->node->outs)
 			if (asked_rounds(h->node, k) >= 0) {
 				struct tensor *one =
 				        loop->alive ? one_if(h, scalar_truth(h, loop->alive)) : holder_number(h, 0, 1);
@@ -213,7 +213,7 @@ static void play(struct loop *loop, int64_t at)
 	struct holder *h = &loop->h;
 	size_t count = 2 + loop->carried;
 	loop->now[0] = number_of_round(loop, at);
-	for (size_t i = 2; i < count; i++) {
+	FOR_FROM (i, 2, count) {
 		loop->now[i] = as_given(h, h->expansion.body->inputs.at[i], loop->now[i]);
 		holder_want_fit(h, i, loop->now[i]);
 	}
@@ -302,7 +302,7 @@ static void give_results(struct loop *loop, const struct going *g, struct tensor
 			        "most", rounds, NULL);
 		holder_out(h, (int)k, one);
 	}
-	for (size_t k = loop->carried; k < loop->carried + loop->scans; k++)
+	FOR_FROM (k, loop->carried, loop->carried + loop->scans)
 		if (node_has_out(node, (int)k)) {
 			struct tensor *one = *stack++;
 			bool asked = asked_rounds(node, k) >= 0;
@@ -360,7 +360,7 @@ static bool repeat_loop(struct repeating *r, void *user)
 void control_refuse_loop(const struct node *node)
 {
 	const struct tensor *trips = node_in(node, 0);
-	for (int k = node->ins > 2 ? node->ins - 2 : 0; k < node->outs; k++)
+	FOR_FROM (k, node->ins > 2 ? node->ins - 2 : 0, node->outs)
 		FAIL_IF(node->out[k] && node->out[k]->is_output && node->out[k]->rank > 0
 		                && node->out[k]->dims[0].symbol,
 		        EXIT_USAGE, "Loop: nothing says how many rounds output %.60s stacks: use --dim %.60s=NUMBER",
@@ -396,7 +396,7 @@ bool expand_loop(struct bodies *bodies, struct node *node, const struct op *op)
 	loop.scans = body->outputs.count - 1 - loop.carried;
 	INVALID_IF((size_t)node->outs > loop.carried + loop.scans, " has %d outputs, the body makes %zu", node->outs,
 	        loop.carried + loop.scans);
-	for (int i = 2; i < node->ins; i++)
+	FOR_FROM (i, 2, node->ins)
 		INVALID_IF(!node->in[i], " lacks input %d", i);
 	if (loop.carried && control_stack_growing(bodies, node))
 		return true;

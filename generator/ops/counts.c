@@ -61,7 +61,7 @@ void counts_give(const struct node *node, int d, struct tensor *count)
 /* Input i has no such dim from axis `from` on, up to `to`. */
 void counts_want_padded(const struct node *node, int i, int from, int to)
 {
-	for (int d = from; d < to; d++)
+	FOR_FROM (d, from, to)
 		if (node->in[i]->dims[d].count)
 			counts_refuse(node, node->in[i]);
 }
@@ -103,7 +103,7 @@ static void like_first(const struct node *node, int but)
 /* Nothing but the first input has such dims. */
 void counts_want_first(const struct node *node)
 {
-	for (int i = 1; i < node->ins; i++)
+	FOR_FROM (i, 1, node->ins)
 		if (tensor_counted(node->in[i]))
 			counts_refuse(node, node->in[i]);
 }

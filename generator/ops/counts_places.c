@@ -20,7 +20,7 @@ void go_gather(const struct node *node)
 		counts_give(node, n++, x->dims[d].count);
 	FOR (d, at->rank)
 		counts_give(node, n++, at->dims[d].count);
-	for (int d = axis + 1; d < x->rank; d++)
+	FOR_FROM (d, axis + 1, x->rank)
 		counts_give(node, n++, x->dims[d].count);
 }
 
@@ -77,7 +77,7 @@ void go_gather_nd(const struct node *node)
 	int n = 0;
 	FOR (d, at->rank - 1)
 		counts_give(node, n++, at->dims[d].count);
-	for (int d = (int)attribute_int(node, "batch_dims") + (int)at->dims[at->rank - 1].extent; d < x->rank; d++)
+	FOR_FROM (d, (int)attribute_int(node, "batch_dims") + (int)at->dims[at->rank - 1].extent, x->rank)
 		counts_give(node, n++, x->dims[d].count);
 }
 

@@ -31,7 +31,7 @@ bool reshape_stays(const struct tensor *x, const struct tensor *y)
 struct tensor *counts_elements(const struct node *node, const struct tensor *x, int from, int to)
 {
 	struct tensor *size = size_number(node, 1);
-	for (int d = from; d < to; d++)
+	FOR_FROM (d, from, to)
 		size = size_product(node, size, size_of_dim(node, &x->dims[d]));
 	return size;
 }

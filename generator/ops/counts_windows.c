@@ -68,7 +68,7 @@ static void come(struct node *node, int kind, struct tensor *zero)
 		counts_refuse(node, x);
 	if (x->rank > 2)
 		window_of_node(node, kind, &window);
-	for (int d = 2; d < x->rank; d++) {
+	FOR_FROM (d, 2, x->rank) {
 		if (!x->dims[d].count)
 			continue;
 		if (places || (zero && !tensor_is_scalar_like(zero)) || !windows(node, kind, &window, d - 2))
@@ -84,7 +84,7 @@ static void go(const struct node *node, int kind)
 	struct window window;
 	counts_give(node, 0, x->dims[0].count);
 	window_of_node(node, kind, &window);
-	for (int d = 2; d < x->rank; d++)
+	FOR_FROM (d, 2, x->rank)
 		if (x->dims[d].count)
 			counts_give_size(node, d, windows(node, kind, &window, d - 2));
 }

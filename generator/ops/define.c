@@ -140,7 +140,7 @@ expr_ref definer_dim(struct definer *definer, const struct dim *dim)
 expr_ref definer_flatten(struct definer *definer, int rank, const index_ref *at, const expr_ref *actual)
 {
 	expr_ref flat = rank ? POSITION(at[0]) : I(0);
-	for (int d = 1; d < rank; d++)
+	FOR_FROM (d, 1, rank)
 		flat = I_ADD(I_MUL(flat, actual[d]), POSITION(at[d]));
 	return flat;
 }

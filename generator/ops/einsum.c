@@ -259,7 +259,7 @@ void define_einsum(struct definer *definer)
 		return;
 	}
 	struct term all = prepared(definer, &e, 0);
-	for (int i = 1; i < count; i++) {
+	FOR_FROM (i, 1, count) {
 		struct term next = prepared(definer, &e, i), both = { .rank = 0 };
 		const struct term *parts[] = { &all, &next };
 		if (i == count - 1)

@@ -272,7 +272,7 @@ static expr_ref sum_of(struct definer *definer)
 {
 	SHAPE(0, rank, extents, at);
 	expr_ref sum = BROADCAST(IN(0), rank, at);
-	for (int i = 1; i < NODE->ins; i++)
+	FOR_FROM (i, 1, NODE->ins)
 		sum = expr2(definer, scalar_of(NODE), sum, BROADCAST(IN(i), rank, at));
 	return sum;
 }

@@ -174,7 +174,7 @@ void infer_gather_nd(struct node *node)
 		infer_constant_indices(node, i, places.count, x->dims[places.batch + i].extent);
 	FOR (d, at->rank - 1)
 		dims[n++] = at->dims[d];
-	for (int d = places.batch + places.count; d < x->rank; d++)
+	FOR_FROM (d, places.batch + places.count, x->rank)
 		dims[n++] = x->dims[d];
 	infer_output(node, 0, x->type, n, dims);
 }

@@ -183,9 +183,9 @@ void define_grid_sample(struct definer *definer)
 		return;
 	x_at[0] = own[0] = at[0];
 	x_at[1] = at[1];
-	for (int d = 2; d < rank; d++)
+	FOR_FROM (d, 2, rank)
 		own[d] = at[d];
-	for (int d = 2; d < rank; d++) {
+	FOR_FROM (d, 2, rank) {
 		reduced[d - 2] = mode == NEAREST ? 1 : mode == LINEAR ? 2 : 4;
 		own[1] = VAR(rank + d - 2, reduced[d - 2]);
 		struct taps taps = taps_of(definer, x, grid, d, reduced[d - 2]);

@@ -105,7 +105,7 @@ struct definition *definer_choose(
 void infer_asked(struct node *node)
 {
 	infer_counts(node, 3, 3, 1);
-	for (int i = 1; i < 3; i++)
+	FOR_FROM (i, 1, 3)
 		INVALID_IF(node->in[i]->type != DTYPE_NONE && dtypes[node->in[i]->type].class != CLASS_INT,
 		        "input %d is %s, int64 or int32 is right", i, dtypes[node->in[i]->type].text);
 	infer_output_like(node, 0, node->in[0]);

@@ -19,7 +19,7 @@ void infer_batch_normalization(struct node *node)
 	        " of opset %d in training is not supported", node->since);
 	for (int i = 1; node->outs > 1 && !batch_normalization_trains(node) && i < node->outs; i++)
 		UNSUPPORTED_IF(node_has_out(node, i), "output %d exists only in training", i);
-	for (int i = 1; i < 5; i++) {
+	FOR_FROM (i, 1, 5) {
 		const struct tensor *tensor = node->in[i];
 		INVALID_IF(tensor->rank >= 0 && tensor->rank != 1, "%s has %d dimensions, 1 is right", names[i],
 		        tensor->rank);
@@ -29,7 +29,7 @@ void infer_batch_normalization(struct node *node)
 	}
 	INVALID_IF(x->rank == 0, "data is a scalar");
 	infer_output_like(node, 0, x);
-	for (int i = 1; i < node->outs; i++)
+	FOR_FROM (i, 1, node->outs)
 		if (node_has_out(node, i))
 			infer_output_like(node, i, node->in[i + 2]);
 }
@@ -109,7 +109,7 @@ void infer_layer_normalization(struct node *node)
 	if (x->rank < 0)
 		return;
 	int axis = attribute_axis(node, x->rank);
-	for (int i = 1; i < 3; i++) {
+	FOR_FROM (i, 1, 3) {
 		const struct tensor *tensor = node_in(node, i);
 		if (!tensor || tensor->rank < 0)
 			continue;
@@ -155,7 +155,7 @@ void define_layer_normalization(struct definer *definer)
 	expr_ref normal = MUL(LOAD(centred, at), BROADCAST(inverse, rank, at));
 	expr_ref factor = BROADCAST(scale, rank, at);
 	OUT(0, bias ? FMA(normal, factor, BROADCAST(bias, rank, at)) : MUL(normal, factor));
-	for (int i = 1; i < 3; i++) { /* in the type of `stash_type`, whatever the data's */
+	FOR_FROM (i, 1, 3) { /* in the type of `stash_type`, whatever the data's */
 		struct definition *row = i == 1 ? mean : inverse;
 		if (row->type == DTYPE_F32)
 			GIVE(i, row);

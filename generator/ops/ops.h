@@ -99,6 +99,8 @@ NORETURN void node_limit(const struct node *, const char *format, ...) PRINTF(2,
 		if (wrong) \
 			refuse(node, __VA_ARGS__); \
 	} while (0)
+/* FOR, of those from `from` on. */
+#define FOR_FROM(i, from, to) for (__typeof__((to) + 0) i = (from); i < (to); i++)
 /* FOR, as long as that holds, which is asked first: it may say that there is what is counted. */
 #define FOR_WHILE(i, holds, count) for (__typeof__((count) + 0) i = 0; (holds) && i < (count); i++)
 /* How many tensors, and they: two arguments. */

@@ -69,7 +69,7 @@ enum { SHORT_ROW = 32, NEIGHBOURS = 16 };
 static bool is_short(const struct definition *x, int axis, int64_t k)
 {
 	int64_t beside = 1;
-	for (int d = axis + 1; d < x->rank; d++)
+	FOR_FROM (d, axis + 1, x->rank)
 		beside *= x->extents[d];
 	return k > 1 && x->extents[axis] <= SHORT_ROW && beside >= NEIGHBOURS && definition_elements(x)
 	        && (dtypes[x->type].bits <= 16 || x->type == DTYPE_F32);

@@ -48,7 +48,7 @@ static void infer_scaled(struct node *node, enum dtype type)
 		INVALID_IF(node->since < 13, " of opset %d takes a scalar scale", node->since);
 		axis = attribute_axis(node, x->rank);
 	}
-	for (int i = 1; i < 3; i++) {
+	FOR_FROM (i, 1, 3) {
 		const struct tensor *each = node_in(node, i);
 		if (!each || each->rank < 0 || (tensor_is_scalar_like(each) && each->rank <= 1))
 			continue;

@@ -552,7 +552,7 @@ static void outputs(struct unrolling *u)
 		expr_ref back = u->lstm.directions == 2 ? output_at(u, 1, t, b, at[3]) : NULL;
 		OUT(0, of_direction(u, dir, output_at(u, 0, t, b, at[3]), back));
 	}
-	for (int i = 1; i < 3; i++) {
+	FOR_FROM (i, 1, 3) {
 		if (!node_has_out(NODE, i))
 			continue;
 		definer_shape(definer, i, extents, at);

@@ -16,7 +16,7 @@ static void infer_regions(struct node *node, int columns, int64_t height, int64_
 		return;
 	INVALID_IF(x->rank != 4 || rois->rank != 2 || (dim_is_known(rois->dims[1]) && rois->dims[1].extent != columns),
 	        "data of 4 dimensions and regions of %d numbers are right", columns);
-	for (int d = 2; d < 4; d++)
+	FOR_FROM (d, 2, 4)
 		INVALID_IF(x->dims[d].extent == 0, "dimension %d of the data has no element", d);
 	infer_output(node, 0, type, 4, (struct dim[]){ rois->dims[0], x->dims[1], dim_of(height), dim_of(width) });
 }

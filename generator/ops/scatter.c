@@ -127,7 +127,7 @@ void infer_scatter_nd(struct node *node)
 		int count = count_of(node);
 		FOR (d, at->rank - 1)
 			dims[n++] = at->dims[d];
-		for (int d = count; d < x->rank; d++)
+		FOR_FROM (d, count, x->rank)
 			dims[n++] = x->dims[d];
 		UNSUPPORTED_IF(n > MAX_RANK, "updates of %d dimensions, %d at most are supported", n, MAX_RANK);
 		same_dims(node, 2, n, dims);
@@ -149,7 +149,7 @@ void define_scatter_nd(struct definer *definer)
 		terms[r] = indices->extents[r];
 		index_at[r] = update_at[r] = VAR(rank + r, terms[r]);
 	}
-	for (int d = count; d < rank; d++)
+	FOR_FROM (d, count, rank)
 		update_at[rows + d - count] = at[d];
 	FOR (d, count) {
 		definer_require_index(definer, d, d);
@@ -310,7 +310,7 @@ void infer_max_unpool(struct node *node)
 	unpooled(node, dims);
 	const int64_t *extents = node_in_ints(node, 2, &count);
 	if (shape && !extents)
-		for (int d = 2; d < x->rank; d++)
+		FOR_FROM (d, 2, x->rank)
 			dims[d] = dim_unknown;
 	INVALID_IF(extents && count != x->rank, "output_shape has %" PRId64 " numbers, %d are right", count, x->rank);
 	FOR_WHILE (d, extents, x->rank) {

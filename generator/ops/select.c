@@ -19,7 +19,7 @@ static void join_dims(struct node *node, struct dim *dims)
 		dims[d] = yes->dims[d];
 		if (!is_joined(yes->dims[d], no->dims[d]))
 			continue;
-		for (int i = 1; i < 3; i++)
+		FOR_FROM (i, 1, 3)
 			if (node->in[i]->dims[d].count)
 				in[ins++] = node->in[i]->dims[d].count;
 		if (!out[outs])
@@ -35,7 +35,7 @@ static void join_dims(struct node *node, struct dim *dims)
 	node->ins = ins;
 	node->out = out;
 	node->outs = outs;
-	for (int k = 1; k < outs; k++)
+	FOR_FROM (k, 1, outs)
 		infer_output(node, k, DTYPE_I64, 0, NULL);
 }
 
@@ -95,7 +95,7 @@ void define_select(struct definer *definer)
 		expr_ref many[3];
 		if (!is_joined(NODE->in[1]->dims[d], NODE->in[2]->dims[d]))
 			continue;
-		for (int i = 1; i < 3; i++)
+		FOR_FROM (i, 1, 3)
 			many[i] = NODE->in[i]->dims[d].count ? ELEMENT(in++, 0) : I(NODE->in[i]->dims[d].extent);
 		OUT(out++, SELECT(&chosen, 1, many[1], many[2]));
 	}

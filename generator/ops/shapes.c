@@ -286,7 +286,7 @@ static struct dim product_of(const struct tensor *x, int from, int to, struct no
 	int64_t n = 1;
 	if (to - from == 1)
 		return x->dims[from];
-	for (int d = from; d < to; d++)
+	FOR_FROM (d, from, to)
 		if (x->dims[d].extent < 0)
 			return dim_unknown;
 		else

@@ -109,7 +109,7 @@ static struct tensor *joined(const struct node *node, const char *type, const st
 	struct tensor *size = parts->at.count ? parts->at.at[0] : NULL;
 	if (type == PRODUCT && parts->number == 0)
 		return size_number(node, 0);
-	for (size_t i = 1; i < parts->at.count; i++)
+	FOR_FROM (i, 1, parts->at.count)
 		size = pair(node, type, size, parts->at.at[i]);
 	if (size && parts->number == (type == PRODUCT))
 		return size;
@@ -247,7 +247,7 @@ static struct span span_of_product(struct span a, struct span b)
 	const int64_t corners[4] = { times(a.least, b.least), times(a.least, b.most), times(a.most, b.least),
 		times(a.most, b.most) };
 	struct span span = { corners[0], corners[0] };
-	for (int i = 1; i < 4; i++) {
+	FOR_FROM (i, 1, 4) {
 		span.least = corners[i] < span.least ? corners[i] : span.least;
 		span.most = corners[i] > span.most ? corners[i] : span.most;
 	}

@@ -242,7 +242,7 @@ static void slice_at_run_time(struct definer *definer)
 	struct definition *x = IN(0);
 	SHAPE(0, rank, extents, at);
 	struct axes axes = { node_in(node, 3) ? 3 : -1, rank, ELEMENTS(1) };
-	for (int i = 2; i < 5; i++)
+	FOR_FROM (i, 2, 5)
 		INVALID_IF(node_in(node, i) && ELEMENTS(i) != axes.count,
 		        "%" PRId64 " starts, but %" PRId64 " numbers in input %d", axes.count, ELEMENTS(i), i);
 	INVALID_IF(axes.count > rank, "%" PRId64 " starts of %d dimensions", axes.count, rank);

@@ -318,7 +318,7 @@ static struct value letters_of(struct template_call *call)
 	}
 	if (!all && !none)
 		return value_none();
-	for (int byte = 128; byte < 256; byte++)
+	FOR_FROM (byte, 128, 256)
 		value_list_add(bytes, value_bool(all));
 	value_set_bool(dict, "run", run);
 	value_dict_set(dict, "bytes", bytes);

@@ -89,7 +89,7 @@ static void sort_places(struct forest *f, const int64_t *trees, const int64_t *i
 	}
 	if (!sorted)
 		qsort(f->places, (size_t)f->count, sizeof *f->places, by_place);
-	for (int64_t i = 1; i < f->count; i++)
+	FOR_FROM (i, 1, f->count)
 		if (!by_place(&f->places[i - 1], &f->places[i]))
 			node_fail(f->node, EXIT_INVALID, "tree %" PRId64 " has node %" PRId64 " twice",
 			        f->places[i].tree, f->places[i].node);
@@ -140,7 +140,7 @@ static void find_roots(struct forest *f)
 			parents[f->yes[i]]++;
 			parents[f->no[i]] += f->no[i] != f->yes[i];
 		}
-	for (int64_t i = 1; i < f->count; i++)
+	FOR_FROM (i, 1, f->count)
 		distinct += f->places[i].tree != f->places[i - 1].tree;
 	FOR (i, f->count)
 		if (!parents[i])
