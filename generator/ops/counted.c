@@ -47,8 +47,8 @@ void define_counted(struct definer *definer)
 	int axis = (int)attribute_int(NODE, "axis");
 	SHAPE(0, rank, extents, at);
 	expr_ref value = node_in(NODE, 2) ? CAST(x->type, ELEMENT(2, 0)) : LIKE(x, attribute_float(NODE, "value"));
-	struct definition *there = definer_map(
-	        definer, NODE->out[0]->name, x->rank, extents, there_or(definer, x, at, NODE->in[1], axis, value));
+	struct definition *there =
+	        MAP(NODE->out[0]->name, x->rank, extents, there_or(definer, x, at, NODE->in[1], axis, value));
 	GIVE(0, there);
 	there->count.ends[axis] = definer_count(definer, node_in(NODE, 3));
 	FOR (d, x->rank)

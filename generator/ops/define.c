@@ -636,8 +636,8 @@ static void compute_output(struct definer *definer, size_t i)
 	}
 	VARS(at, definition->rank, definition->extents);
 	definer->node = NULL;
-	program->outputs.at[i] = definer_map(
-	        definer, program->output_names.at[i], definition->rank, definition->extents, LOAD(definition, at));
+	program->outputs.at[i] =
+	        MAP(program->output_names.at[i], definition->rank, definition->extents, LOAD(definition, at));
 	program->outputs.at[i]->port.is_output = true;
 	program->outputs.at[i]->port.shown = definition->port.shown;
 	program->outputs.at[i]->port.sizes = definition->port.sizes;

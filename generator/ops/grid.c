@@ -153,12 +153,7 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	}
 	const char *names[3];
 	FOR (k, 3)
-		names[k] = definer_name(definer,
-		        FORMAT("%s_%d",
-		                k == 0           ? "places"
-		                        : k == 1 ? "weights"
-		                                 : "outside",
-		                d));
+		names[k] = NAMED(FORMAT("%s_%d", k == 0 ? "places" : k == 1 ? "weights" : "outside", d));
 	taps.weights = MAP(names[1], rank, extents, CAST(x->type, weight_of(definer, mode, SUB(place, tap))));
 	taps.outside = padding == ZEROS ? MAP(names[2], rank, extents, CAST(x->type, beyond)) : NULL;
 	extents[1] = taps.beside ? 1 : count;
@@ -201,8 +196,7 @@ void define_grid_sample(struct definer *definer)
 	if (outside)
 		value = WHERE(outside, LIKE(x, 0), value);
 	const char *name = x->type == type ? NODE->out[0]->name : NAMED("sampled");
-	struct definition *made = definer_reduction(
-	        definer, name, rank, extents, REDUCE_SUM, rank - 2, reduced, NULL, MUL(value, weight));
+	struct definition *made = REDUCE(name, rank, extents, REDUCE_SUM, rank - 2, reduced, NULL, MUL(value, weight));
 	if (made->type == type)
 		GIVE(0, made);
 	else

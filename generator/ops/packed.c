@@ -76,8 +76,7 @@ struct definition *packed_read(
 	index_ref at[MAX_RANK];
 	int bits = dtypes[as->type].bits;
 	if (!shown_elements(as))
-		return definer_map(
-		        definer, name, as->rank, as->extents, packed_from_code(definer, as->type, whole(definer, 0)));
+		return MAP(name, as->rank, as->extents, packed_from_code(definer, as->type, whole(definer, 0)));
 	VARS(at, as->rank, as->extents);
 	index_ref bit = SCALE(FLATTEN(as->rank, at, as->extents), bits);
 	index_ref byte = QUOTIENT(bit, 8), next = PLUS(byte, 1), off = REST(bit, 8);
@@ -117,6 +116,5 @@ struct definition *packed_write(
 		code = SELECT(&there, 1, code, whole(definer, 0));
 		all = k ? expr2(definer, SCALAR_or, all, code) : code;
 	}
-	return definer_map(
-	        definer, name, 1, &bytes, CAST(DTYPE_U8, expr2(definer, SCALAR_and, all, whole(definer, 255))));
+	return MAP(name, 1, &bytes, CAST(DTYPE_U8, expr2(definer, SCALAR_and, all, whole(definer, 255))));
 }

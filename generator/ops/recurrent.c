@@ -52,17 +52,15 @@ static const struct {
 	[ACT_SOFTPLUS] = { "Softplus", 0, 0, 0, 0 },
 };
 
-static expr_ref number(struct definer *definer, expr_ref like, double value) { return LIKE(like, value); }
-
 static expr_ref if_less(struct definer *definer, expr_ref a, double b, expr_ref yes, expr_ref no)
 {
-	return WHERE(LESS(a, number(definer, a, b)), yes, no);
+	return WHERE(LESS(a, LIKE(a, b)), yes, no);
 }
 
 static expr_ref activate(struct definer *definer, const struct activation *activation, expr_ref x)
 {
-	expr_ref alpha = number(definer, x, activation->alpha), beta = number(definer, x, activation->beta);
-	expr_ref zero = number(definer, x, 0), one = number(definer, x, 1);
+	expr_ref alpha = LIKE(x, activation->alpha), beta = LIKE(x, activation->beta);
+	expr_ref zero = LIKE(x, 0), one = LIKE(x, 1);
 	switch (activation->kind) {
 	case ACT_RELU: return expr1(definer, SCALAR_relu, x);
 	case ACT_TANH: return expr1(definer, SCALAR_tanh, x);
@@ -296,8 +294,8 @@ static struct definition *input_part(struct unrolling *u, int direction, int64_t
 	struct definition *there = u->there && first
 	        ? MAP(name_at(u, "steps", direction, -1), 0, NULL, I_SUB(LOAD(u->there, NULL), I(first)))
 	        : u->there;
-	struct definition *sum = definer_reduction(
-	        definer, name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs, start, MUL(x, w));
+	struct definition *sum =
+	        REDUCE(name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs, start, MUL(x, w));
 	mark_batch(sum, 1 | 2); /* no step's numbers depend on how many there are */
 	sum->count.ends[0] = there;
 	return sum;
@@ -327,8 +325,8 @@ static expr_ref clipped(struct unrolling *u, expr_ref x)
 	struct definer *definer = u->definer;
 	if (u->lstm.clip <= 0)
 		return x;
-	x = MAX(x, number(definer, x, -u->lstm.clip));
-	return MIN(x, number(definer, x, u->lstm.clip));
+	x = MAX(x, LIKE(x, -u->lstm.clip));
+	return MIN(x, LIKE(x, u->lstm.clip));
 }
 
 static void step(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden,
@@ -362,7 +360,7 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 		gate[GATE_FORGET] = FMA(peephole[GATE_FORGET], before, gate[GATE_FORGET]);
 	}
 	expr_ref in = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_INPUT]));
-	expr_ref forget = u->lstm.coupled ? SUB(number(definer, in, 1), in)
+	expr_ref forget = u->lstm.coupled ? SUB(LIKE(in, 1), in)
 	                                  : activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_FORGET]));
 	expr_ref fresh = MUL(in, activate(definer, &u->lstm.g[direction], clipped(u, gate[GATE_CELL])));
 	expr_ref next = before ? FMA(forget, before, fresh) : fresh;
@@ -465,7 +463,7 @@ static void step_gru(struct unrolling *u, int direction, int64_t s, struct defin
 		        b, h);
 	}
 	expr_ref fresh = activate(definer, &u->lstm.g[direction], clipped(u, gate[GRU_HIDDEN]));
-	expr_ref y = MUL(SUB(number(definer, update, 1), update), fresh);
+	expr_ref y = MUL(SUB(LIKE(update, 1), update), fresh);
 	keep_hidden(u, direction, s, hidden, before ? FMA(update, before, y) : y);
 }
 
@@ -527,8 +525,8 @@ static expr_ref output_at(struct unrolling *u, int direction, index_ref t, index
 	int64_t extents[3] = { u->steps, u->batch, u->lstm.hidden };
 	index_ref own[3];
 	VARS(own, 3, extents);
-	struct definition *all = definer_map(
-	        definer, name_at(u, "all", direction, -1), 3, extents, choose_of_all(u, direction, own[0], own + 1));
+	struct definition *all =
+	        MAP(name_at(u, "all", direction, -1), 3, extents, choose_of_all(u, direction, own[0], own + 1));
 	expr_ref y = LOAD(all, AT(reversed(u, t, b), b, h));
 	return while_running(u, t, b, y, LIKE(y, 0));
 }

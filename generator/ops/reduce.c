@@ -144,8 +144,7 @@ static expr_ref of_nothing(struct definer *definer, const struct reducing *r, en
 static struct definition *reduce(
         struct definer *definer, const struct reducing *r, const char *name, enum reduce reduce, expr_ref term)
 {
-	return definer_reduction(
-	        definer, name, r->rank, r->extents, reduce, r->count, r->terms, of_nothing(definer, r, reduce), term);
+	return REDUCE(name, r->rank, r->extents, reduce, r->count, r->terms, of_nothing(definer, r, reduce), term);
 }
 
 /* The largest of each row, or 0 where that is infinite: what is taken off before exp. */
