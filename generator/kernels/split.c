@@ -143,13 +143,14 @@ static bool is_counted(const struct definition *d)
 	return counted;
 }
 
-enum { LONG_TERMS = 1 << 17, PART_TERMS = 4096, LONG_PARTS_MOST = 1024 };
+enum { LONG_TERMS = 1 << 17, CHECKED_TERMS = 1 << 14, PART_TERMS = 4096, LONG_PARTS_MOST = 1024 };
 static bool is_long(const struct target *target, const struct definition *d)
 {
 	return d->source == SOURCE_COMPUTED && d->order == ORDER_LANES && d->rank + 2 <= MAX_RANK
 	        && (d->reduce == REDUCE_MAX || d->reduce == REDUCE_MIN
 	                || (d->reduce == REDUCE_SUM && dtypes[d->type].class != CLASS_FLOAT))
-	        && !definition_scatters(d) && !d->lies && !is_counted(d) && definition_terms(d) >= LONG_TERMS
+	        && !definition_scatters(d) && !d->lies && !is_counted(d)
+	        && definition_terms(d) >= (d->check ? CHECKED_TERMS : LONG_TERMS)
 	        && 4 * definition_elements(d) <= target->gpu->processors;
 }
 

@@ -586,7 +586,7 @@ static void scatter(struct building *b, struct definition *d, const struct index
 		if (!with[order[n]] && !d->place[order[n]])
 			out = building_map(b, d, order[n], with, out);
 	const struct index *at[MAX_RANK], *own[MAX_VARS];
-	struct range ranges[MAX_RANK + 1];
+	struct range ranges[2 * MAX_RANK + 1];
 	int range_count = 0;
 	const struct expr *first = d->start ? d->start : reduce_start(loops->arena, d->reduce, d->type);
 	memcpy(own, with, sizeof own);
@@ -621,6 +621,11 @@ static void scatter(struct building *b, struct definition *d, const struct index
 	for (int v = 0; v < d->rank && !one; v++)
 		if (d->place[v])
 			at[v] = place_of(b, d->place[v], d->extents[v], with, out, ranges, &range_count);
+	FOR (v, d->rank)
+		if (d->place[v] && with[v] && d->extents[v] > 1)
+			ranges[range_count++] =
+			        (struct range){ index_add(loops->arena, at[v], index_scale(loops->arena, with[v], -1)),
+				        0, 1 };
 	if (b->share && d->place[b->shared])
 		ranges[range_count++] = (struct range){ index_add(loops->arena, at[b->shared],
 			                                        index_scale(loops->arena, b->share_from, -1)),

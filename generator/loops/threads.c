@@ -242,26 +242,32 @@ static void end_elements(struct elements *e, int64_t all, int each)
 	loops->ends_per = each;
 }
 
-/* Of terms that find places and have too few rows for the GPU, each thread keeps some places of the outermost variable,
- * and passes by the terms that go elsewhere.  How many threads there are then. */
+/* Of terms that find places and have too few rows for the GPU, each thread keeps a place of the outermost variables, or
+ * some of one, and passes by the terms that go elsewhere.  How many threads there are then. */
 static int64_t keep_places(struct elements *e, int64_t rows)
 {
 	const struct definition *d = e->last;
-	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order), n = 0, share = 1;
+	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order);
 	int64_t busy = (int64_t)e->target->lanes * e->target->share.tiles;
-	while (n < count && !d->place[order[n]])
-		n++;
-	if (!definition_scatters(d) || d->running || n == count || kernel_counted(e->b->kernel) >= 0)
-		return rows;
-	const int64_t extent = d->extents[order[n]];
-	while (share < extent && (extent % share || rows * extent / share > busy))
-		share++;
-	if (share == extent)
-		return rows;
-	memmove(e->order + 1, e->order, (size_t)e->count++ * sizeof *e->order);
-	e->order[0] = e->b->shared = order[n];
-	e->b->share = e->kept = share;
-	return rows * extent / share;
+	for (int n = 0; n < count && definition_scatters(d) && !d->running && kernel_counted(e->b->kernel) < 0; n++) {
+		const int64_t extent = d->extents[order[n]];
+		int share = 1;
+		if (!d->place[order[n]])
+			continue;
+		while (share < extent && (extent % share || rows * extent / share > busy))
+			share++;
+		if (share == extent)
+			break;
+		memmove(e->order + 1, e->order, (size_t)e->count++ * sizeof *e->order);
+		e->order[0] = order[n];
+		rows *= extent / share;
+		if (share == 1)
+			continue;
+		e->b->shared = order[n];
+		e->b->share = e->kept = share;
+		break;
+	}
+	return rows;
 }
 
 struct loops *loops_threads(
