@@ -101,6 +101,7 @@ static void view_kernel(struct lowered *lowered, struct kernel *kernel)
 	}
 	if (c) {
 		c->epilogue = c->epilogue ? through(&v, c->epilogue) : NULL;
+		c->beside.value = c->beside.d ? through(&v, c->beside.value) : NULL;
 		contraction_arrange(lowered->arena, c);
 	}
 }

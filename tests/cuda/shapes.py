@@ -93,6 +93,10 @@ SHAPES = {
                        "t = MatMul(x, w) u = Add(t, z) r = Relu(u) c = Constant <value_float = 8.0> () m = Min(r, c) s = MatMul(m, v) y = Add(s, m)", HALVES),
     "residual_parts": ("64 x 128 x 16", {"x": (40, 32)}, {"w": (32, 1040), "v": (1040, 1040)}, (40, 1040),
                        "t = MatMul(x, w) r = Relu(t) c = Constant <value_float = 8.0> () m = Min(r, c) s = MatMul(m, v) y = Add(s, m)", HALVES),
+    "residual_steps": ("64 x 32 x 16", {"x": (4, 40, 64)}, {"w": (64, 64), "v": (64, 64)}, (1, 40, 64),          # of equal code, each on its slice of p
+                       "p = MatMul(x, v) c = Constant <value_float = 8.0> () h, i, j, k = Split <axis = 0, num_outputs = 4> (p) r = Relu(h) a = Min(r, c) "
+                       + "".join("m%d = MatMul(%s, w) n%d = Add(m%d, %s) o%d = Add(n%d, %s) q%d = Relu(o%d) %s = Min(q%d, c) " % (n, h, n, n, x, n, n, h, n, n, y, n) for n, (h, x, y) in enumerate(("aid", "dje", "ekf")))
+                       + "y = Add(f, e)", HALVES),
     "float16_chain": ("128 x 96 x 16", {"x": (4, 20, 60, 61)}, {"w": (74, 20, 3, 3), "b": (74,), "v": (130, 74, 3, 3)}, (4, 130, 60, 31), CHAIN, FLOAT16),
     "bytes_chain": ("64 x 32 x 16", {"x": (2, 20, 40, 41)}, {"w": (76, 20, 3, 3), "b": (76,), "z": (), "v": (130, 76, 1, 1)}, (2, 130, 40, 41),
                     "s = Constant <value_float = 0.02> () t = Constant <value_float = 0.01> () u = Constant <value_float = 0.9> () "
