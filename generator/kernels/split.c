@@ -183,7 +183,7 @@ static void split_long(struct program *program, struct definition *d)
 	parts->branch = d->branch;
 	parts->node = d->node;
 	mark_batch(parts, d->batch);
-	parts->order = ORDER_SERIAL;
+	chain_terms(parts);
 	d->reduced = 2;
 	d->reduced_extents[0] = count;
 	d->reduced_extents[1] = LANE_TERMS;
