@@ -53,6 +53,8 @@ def shared_cycles(body):
         kind, width = sass.kind(one), sass.width(one)
         if kind in sass.MEMORY and kind not in ("LDL", "STL"):
             found += 2 if kind == "LDS" and width == 16 else 4 if kind == "LDSM" else width / 4         # of LDSM: four matrices
+        if sass.columns(one):                                  # both factors, rows of 32 bytes, for four warps
+            found += (64 + sass.columns(one)) / 4 / 4
     return found
 
 
@@ -64,13 +66,10 @@ def parts(listing):
     return take(span(main)), take(span(around) - span(main)), take(set(range(len(listing))) - span(main) - span(around))
 
 
-PRODUCTS = ("FFMA", "FFMA2", "IMMA", "HMMA")
-
-
 def chunk_of(tile, warps, main):
     """Rounds of a product's inner loop for which a chunk is staged: the tile says "ROWS x COLUMNS x TERMS"; of anything else 4."""
     found = re.search(r"(\d+) x (\d+) x (\d+)", tile)
-    fmas = sum(sass.FLOPS[sass.kind(one)] // 2 for one in main if sass.kind(one) in PRODUCTS)
+    fmas = sass.flops([one for one in main if sass.kind(one) in sass.PRODUCTS]) // 2
     return max(math.prod(map(int, found.groups())) / (32 * warps * fmas), 1) if found and fmas else 4
 
 
@@ -88,9 +87,15 @@ def work_of(launch, warps, chunks):
     return 2 * (rows / warps) * (columns / 32) * terms * chunks
 
 
+def staged(launch, listing, chunks):
+    """Bytes that a block of warpgroups has brought from L2, by TMA or by copies."""
+    rows, columns, terms = map(int, launch["tile"].split(" x ")) if any(map(sass.columns, listing)) else (0, 0, 0)
+    return 4 * (rows + columns) * terms * chunks
+
+
 def rounds_of(main, rest, work, bytes_of_warp, product):
     """How often the loop is gone through: by its arithmetic (of a product its multiply-adds: weights are widened besides), or, where it has none, by what it moves."""
-    main, rest = ([one for one in body if not product or sass.kind(one) in PRODUCTS + sass.MEMORY] for body in (main, rest))
+    main, rest = ([one for one in body if not product or sass.kind(one) in sass.PRODUCTS + sass.MEMORY] for body in (main, rest))
     if sass.flops(main):
         return max((work - sass.flops(rest)) / sass.flops(main), 1)
     return max((bytes_of_warp - moved(rest)) / moved(main), 1) if moved(main) else 1
@@ -99,6 +104,8 @@ def rounds_of(main, rest, work, bytes_of_warp, product):
 def predict(facts, listing, launch, warps, chunks, weights, resident, there=1):
     """there: the share of the warps that multiply.  (us, what bounds it), hot and cold: weights in L2, where half of that holds them, and all else in memory; all in memory.  `weights`: bytes."""
     main, beside, rest = parts(listing)
+    if any(map(sass.columns, listing)):                        # what asks for boxes multiplies nothing
+        warps = warps // 4 * 4
     blocks, size, work = launch["blocks"], launch["bytes"], work_of(launch, warps, chunks)
     rounds = rounds_of(main, rest, work, size / (blocks * warps), chunks)
     taken = min(work / sass.flops(rest), 1) if sass.flops(rest) and not main else 1       # more arithmetic than a warp has: the branches of others
@@ -106,10 +113,11 @@ def predict(facts, listing, launch, warps, chunks, weights, resident, there=1):
     both = lambda f, of_rest=taken, of_main=there: f(main) * rounds * of_main + f(beside) * math.ceil(rounds / chunk_of(launch.get("tile", ""), warps, main)) + f(rest) * of_rest
     longest = 1 if any(sass.kind(one) == "BAR" for one in listing) else taken             # who meets others waits for their branches, too
     cycles = lambda word: 16 * 1024 / facts.dot8s if word in ("IMMA", "HMMA") else 128 / facts.fmas if word in sass.FLOPS else 0         # of a quarter
-    arithmetic = lambda body: sum(cycles(sass.kind(one)) for one in body)
+    arithmetic = lambda body: sum(2048 * sass.columns(one) / facts.group_dot8s if sass.columns(one) else cycles(sass.kind(one)) for one in body)
     terms = {"issue": each * warps * both(len) / QUARTERS,
              "multiply-adds": each * warps * both(arithmetic) / QUARTERS,
              "shared memory": each * warps * both(shared_cycles),
+             "bytes from L2": each * staged(launch, listing, chunks) / (facts.l2_rate / facts.ghz / facts.processors),
              "waits": math.ceil(each / resident) * both(lambda body: sass.cycles(body, 4 if body is main else 1), longest, 1)}
     near = weights if weights < facts.l2_bytes / 2 else 0
     found = []
@@ -196,7 +204,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
             continue
         main = parts(listing)[0]
         main = main if sass.flops(main) else listing
-        fmas = sum(sass.kind(one) in PRODUCTS for one in main)
+        fmas = sum(sass.kind(one) in sass.PRODUCTS for one in main)
         rows[symbol] = {"network": name, "kernel": symbol[len(name) + 1:], "tile": launch.get("tile") or launch.get("lanes", ""), "launches": 1, "blocks": launch["blocks"], "warps": warps,
                         "registers": said["registers"], "shared": said["shared"] + launch.get("shared_bytes", 0), "stack": said.get("stack", 0), "spills": said.get("stores", 0) + said.get("loads", 0),
                         "resident": resident, "loop": len(main), "beside": len(parts(listing)[1]), "looped": main is not listing, "fmas": fmas, "share": 100 * fmas // len(main),
@@ -326,7 +334,9 @@ def reckoned(listings, facts):
     lanes.flush()
     (hot, _), (cold, bound) = predict(facts, [], dict(launch, bytes=1 << 24), 1, 0, 1 << 24, 1)
     tensor = [sass.Instruction(word, word, 1, sass.NO_BARRIER, sass.NO_BARRIER, set(), []) for word in ("IMMA.16832.S8.S8", "LDSM.16.M88.4")]
-    return (("fragments", sass.flops(tensor) == 64 and shared_cycles(tensor) == 4 and chunk_of("64 x 64 x 16", 4, 16 * tensor) == 1),
+    group = [tensor[0]._replace(word="HGMMA.64x128x16.F32.BF16")]
+    return (("products of warpgroups", sass.flops(group) == 1024 and shared_cycles(group) == 12 and staged({"tile": "128 x 128 x 32"}, group, 4) == 4 * 256 * 32 * 4 and not staged({"tile": ""}, tensor, 4)),
+            ("fragments", sass.flops(tensor) == 64 and shared_cycles(tensor) == 4 and chunk_of("64 x 64 x 16", 4, 16 * tensor) == 1),
             ("two requests of 16 bytes for all lanes", shared and shared_cycles(shared) == 2 * len(shared)), ("rounds of a loop that copies", 8 < (long - LAUNCH) / (short - LAUNCH) < 12),
             ("one row, one warp's work", work_of(row, 4, 9) == 2 * 64 * 9 and work_of(dict(row, tile="4 x 32"), 4, 0) == 2 * 515 * 1000 / 32 / 128),
             ("warps without rows", there_of("void f_k0_8x32(long m)\n{\n\tif (m >= 5)\n}\n", "f_k0", "8 x 32 x 64", 4) == 0.75 and there_of("void f_k0_8x32(long m)\n{\n\tif (m >= 5)\n}\n", "f_k0", "13 rows: 16 x 32 x 64", 4) == 1 and there_of("void f_k0_8x32(long m)\n{\n}\nvoid f_k1_8x32(long m)\n{\n\tif (m >= 5)\n}\n", "f_k0", "8 x 32 x 64", 4) == 1),

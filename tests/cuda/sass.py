@@ -24,6 +24,7 @@ FLOPS = {"FFMA": 2, "FFMA2": 4, "FADD": 1, "FADD2": 2, "FMUL": 1, "FMUL2": 2, "F
 MEMORY = ("LD", "LDG", "LDS", "LDSM", "LDL", "LDGSTS", "ST", "STG", "STS", "STL", "UTMALDG")
 NO_BARRIER = 7
 FLOPS.update(IMMA=64, HMMA=64)                                # of tensor cores: of dwords, 16 x 8 x 8
+PRODUCTS = ("FFMA", "FFMA2", "DFMA", "IMMA", "HMMA", "IGMMA", "HGMMA")
 
 Instruction = collections.namedtuple("Instruction", "word text stall result operands waits label")
 
@@ -88,7 +89,7 @@ def innermost(found):
 def main_loop(listing):
     """(the loop that multiplies, the one around it): spans, None where there is none.  What stores is no product but makes one ready."""
     found = spans(listing)
-    fmas = lambda span: sum(kind(one) in ("FFMA", "FFMA2", "DFMA", "IMMA", "HMMA") for one in listing[span[0]:span[1] + 1])
+    fmas = lambda span: sum(kind(one) in PRODUCTS for one in listing[span[0]:span[1] + 1])
     stores = lambda span: any(kind(one) in ("STS", "STG", "LDGSTS") for one in listing[span[0]:span[1] + 1])
     best = max(innermost([span for span in found if fmas(span)] or found), key=lambda span: (fmas(span) > 0 and not stores(span), fmas(span), flops(listing[span[0]:span[1] + 1])), default=None)
     around = [(a, b) for a, b in found if best and a <= best[0] and b >= best[1] and (a, b) != best]
@@ -113,9 +114,15 @@ def cycles(body, rounds=1):
     return began[-1] - began[-2]
 
 
+def columns(one):
+    """Of a warpgroup's product: HGMMA.64x128x16.F32; else 0."""
+    found = re.match(r"[HI]GMMA\.64x(\d+)x", one.word)
+    return int(found.group(1)) if found else 0
+
+
 def flops(body):
-    """Of one lane."""
-    return sum(FLOPS.get(kind(one), 0) for one in body)
+    """Of one lane.  A warpgroup's product is of 64 rows and 8 dwords, by 128 lanes."""
+    return sum(8 * columns(one) or FLOPS.get(kind(one), 0) for one in body)
 
 
 def width(one):

@@ -254,10 +254,15 @@ def wrongs_of(ingot, folder, name, nvrtc):
         if status or spills or "warning" in log:
             yield "%s: %s" % (architecture, spills or log[:1000])
         elif exact and tile in tiles:
-            yield from wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture)
+            yield from wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture, name)
 
 
-def wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture):
+def groups_come(name):
+    """By TMA: of warpgroups whose factors are dense."""
+    return name.startswith("groups_") and name not in ("groups_conv", "groups_odd")
+
+
+def wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture, name):
     """Of the product: the loop that multiplies does by IMMA or HMMA, and loads a by LDSM; of 128 x 128 two blocks are an SM's, by registers and shared memory."""
     import sass
     launch = next(kernel for kernel in json.load(open(os.path.join(out, "g.json")))["kernels"] if kernel.get("tile") == tile and re.search("_(contraction|convolution)$", kernel["symbol"]))
@@ -268,6 +273,8 @@ def wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture):
     if sass.program():
         listing = sass.kernels(cubin)[symbol]
         words = {sass.kind(one) for one in listing}
+        if groups_come(name) != ("UTMALDG" in words and "LDGSTS" not in words):
+            yield "its factors come by %s" % sorted(words & {"UTMALDG", "LDGSTS"})
         mma = next(word for word in ("HGMMA", "IGMMA", "IMMA", "HMMA") if word in words)
         groups = mma in ("HGMMA", "IGMMA")
         words_of = lambda span: [sass.kind(one) for one in listing[span[0]:span[1] + 1]]
