@@ -191,10 +191,9 @@ static int add_boxes(struct listing *l, const struct kernel *kernel, struct laun
 	int pointers = (int)kernel->params.count,
 	    count = kernel->shape == SHAPE_CONTRACTION ? block_boxes(emit->target, kernel->detail, boxes) : 0;
 	FOR (i, count) {
-		int of = 0;
-		while (kernel->params.at[of].of != boxes[i].of)
-			of++;
-		arguments[pointers + i] = arguments[of];
+		FOR (of, pointers)
+			if (kernel->params.at[of].of == boxes[i].of)
+				arguments[pointers + i] = arguments[of];
 		arguments[pointers + i].box = &boxes[i];
 		push(emit->arena, &l->list->boxes, &boxes[i]);
 	}
