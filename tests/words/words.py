@@ -41,14 +41,20 @@ def environment():
 WORD = re.compile(r"^(?:/\*.*\n(?: \*.*\n)*)?WORD(?:_INLINE)? [^(\n]*?(\w+)\((?:.*\{.*\n|.*\n(?:[^}\n].*\n|\n)*\}.*\n)", re.M)
 
 
+def seen(text):
+    """The names in it, and their families: of a_b also a_*."""
+    names = set(re.findall(r"[A-Za-z_]\w*", text))
+    return names | {name.partition("_")[0] + "_*" for name in names if "_" in name}
+
+
 def prelude(text, target, env=None):
     """The prelude of `target` with the words that `text` uses."""
     template = (env or environment()).get_template(target.prelude)
-    found = set(re.findall(r"[A-Za-z_]\w*", text)) | {"ivec_*"}
+    found = seen(text) | {"ivec_*"}
     while True:
         out = template.render(uses=found.__contains__, target=target)
         out = WORD.sub(lambda word: word[0] if word[1] in found else "", out)
-        more = found | set(re.findall(r"[A-Za-z_]\w*", out))
+        more = found | seen(out)
         if more == found:
             return out
         found = more
