@@ -103,7 +103,7 @@ struct definition *define_reduction(struct program *program, const char *name, i
 		definition->reduced_extents[d] = reduced_extents[d];
 	definition->start = start;
 	definition->body = body;
-	definition->sum.products = reduce == REDUCE_SUM && body->kind == EXPR_SCALAR && body->opcode == SCALAR_mul;
+	definition->sum.products = reduce == REDUCE_SUM && expr_is(body, SCALAR_mul);
 	definition->batch = definition->sum.products ? 0 : (1u << rank) - 1;
 	definition->order = definition_order(definition);
 	return definition;
@@ -213,49 +213,38 @@ bool definition_scatters(const struct definition *definition)
 	return false;
 }
 
+const struct expr **definition_part(const struct definition *of, int i)
+{
+	struct definition *d = (struct definition *)(uintptr_t)of;
+	const struct expr **alone[] = { &d->body, &d->start, &d->lies, &d->row, &d->trees.nodes, &d->trees.roots };
+	enum { BEFORE_PLACES = 2 };
+	if (i < BEFORE_PLACES)
+		return alone[i];
+	if (i < BEFORE_PLACES + d->rank)
+		return &d->place[i - BEFORE_PLACES];
+	if ((i -= d->rank) < (int)COUNT(alone))
+		return alone[i];
+	if ((i -= (int)COUNT(alone)) < CHOICES)
+		return &d->choice[i];
+	return (i -= CHOICES) < d->loop.operands ? &d->loop.operand[i] : NULL;
+}
+
 void definition_loads(const struct definition *definition, void (*visit)(void *, const struct expr *), void *user)
 {
-	if (definition->body)
-		expr_loads(definition->body, visit, user);
-	if (definition->start)
-		expr_loads(definition->start, visit, user);
-	FOR (d, definition->rank)
-		if (definition->place[d])
-			expr_loads(definition->place[d], visit, user);
-	if (definition->lies) {
-		expr_loads(definition->lies, visit, user);
-		expr_loads(definition->row, visit, user);
-	}
-	FOR (i, CHOICES)
-		if (definition->choice[i])
-			expr_loads(definition->choice[i], visit, user);
-	FOR (i, definition->loop.operands)
-		expr_loads(definition->loop.operand[i], visit, user);
-	if (definition->trees.walk) {
-		expr_loads(definition->trees.nodes, visit, user);
-		expr_loads(definition->trees.roots, visit, user);
-	}
+	FOR_PARTS(part, definition)
+	expr_loads(*part, visit, user);
 }
 
 void definition_map(struct definition *definition, const struct expr *(*map)(void *, const struct expr *), void *user)
 {
-	definition->body = definition->body ? map(user, definition->body) : NULL;
-	definition->start = definition->start ? map(user, definition->start) : NULL;
-	FOR (d, definition->rank)
-		definition->place[d] = definition->place[d] ? map(user, definition->place[d]) : NULL;
-	definition->lies = definition->lies ? map(user, definition->lies) : NULL;
-	definition->row = definition->row ? map(user, definition->row) : NULL;
-	FOR (i, CHOICES)
-		definition->choice[i] = definition->choice[i] ? map(user, definition->choice[i]) : NULL;
-	definition->trees.nodes = definition->trees.nodes ? map(user, definition->trees.nodes) : NULL;
-	definition->trees.roots = definition->trees.roots ? map(user, definition->trees.roots) : NULL;
 	if (definition->loop.operands) { /* those that others have stay */
 		const struct expr **operand = arena_new_array(
 		        definition->loop.repeat->body->arena, const struct expr *, (size_t)definition->loop.operands);
-		FOR (i, definition->loop.operands)
-			operand[i] = map(user, definition->loop.operand[i]);
+		memcpy(operand, definition->loop.operand, (size_t)definition->loop.operands * sizeof *operand);
 		definition->loop.operand = operand;
 	}
+	FOR_PARTS(part, definition)
+	*part = map(user, *part);
 }
 
 void mark_batch(struct definition *definition, uint32_t axes)
@@ -628,7 +617,7 @@ static void reach(void *user, const struct expr *load)
 static enum visit makes_random(void *user, const struct expr *expr)
 {
 	(void)user;
-	return expr->kind == EXPR_SCALAR && expr->opcode == SCALAR_random ? VISIT_END : VISIT_PARTS;
+	return expr_is(expr, SCALAR_random) ? VISIT_END : VISIT_PARTS;
 }
 
 bool *program_random(const struct program *program)
@@ -638,12 +627,9 @@ bool *program_random(const struct program *program)
 		const struct definition *definition = program->all.at[i];
 		if (definition->source != SOURCE_COMPUTED)
 			continue;
-		s.reached = expr_visit(definition->body, makes_random, NULL)
-		        || expr_visit(definition->start, makes_random, NULL);
-		FOR (d, definition->rank)
-			s.reached |= expr_visit(definition->place[d], makes_random, NULL);
-		FOR (i, CHOICES)
-			s.reached |= expr_visit(definition->choice[i], makes_random, NULL);
+		s.reached = false;
+		FOR_PARTS(part, definition)
+		s.reached |= expr_visit(*part, makes_random, NULL);
 		definition_loads(definition, reach, &s);
 		s.at[definition->number] = s.reached;
 	}

@@ -150,6 +150,10 @@ const struct expr *expr_cast(struct arena *, enum dtype, const struct expr *);
 /* A float below 32 bits is widened to F32 alone, whatever comes then; what narrows such a number again is the number,
  * but for an infinity that saturates. */
 const struct expr *expr_cast_as(struct arena *, enum dtype, int cast, const struct expr *);
+static inline bool expr_is(const struct expr *expr, enum scalar opcode)
+{
+	return expr->kind == EXPR_SCALAR && expr->opcode == opcode;
+}
 /* A cast that converts numbers: not one that takes bits as they are. */
 static inline bool expr_converts(const struct expr *expr)
 {
@@ -524,6 +528,11 @@ struct definition *define_check(struct program *, const char *name, const struct
 /* A kernel of its own: what it computes is there when its last term is. */
 bool definition_stands_alone(const struct definition *);
 /* All expressions of a definition: body, start, places.  Every load of them; each becomes what `map` says of it. */
+/* Where its expressions are, those that it has: a place for each. */
+#define FOR_PARTS(part, definition) \
+	for (int part_ = 0; definition_part(definition, part_); part_++) \
+		for (const struct expr **part = definition_part(definition, part_); part && *part; part = NULL)
+const struct expr **definition_part(const struct definition *, int i); /* *: NULL, it has none there; NULL: no more */
 void definition_loads(const struct definition *, void (*visit)(void *user, const struct expr *load), void *user);
 void definition_map(struct definition *, const struct expr *(*map)(void *user, const struct expr *), void *user);
 int64_t definition_elements(const struct definition *);

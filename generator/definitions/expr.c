@@ -368,10 +368,9 @@ const struct expr *expr_kept_index(const struct expr *expr, int64_t *least, int6
 	if (expr->kind != EXPR_CAST || expr->type != DTYPE_I32)
 		return NULL;
 	const struct expr *min = expr->arg[0], *max = min->arg[0];
-	if (min->kind != EXPR_SCALAR || min->opcode != SCALAR_min || min->type != DTYPE_I64 || max->kind != EXPR_SCALAR
-	        || max->opcode != SCALAR_max || max->arg[0]->kind != EXPR_CAST || max->arg[0]->cast
-	        || max->arg[0]->arg[0]->type != DTYPE_F32 || min->arg[1]->kind != EXPR_NUMBER
-	        || max->arg[1]->kind != EXPR_NUMBER)
+	if (!expr_is(min, SCALAR_min) || min->type != DTYPE_I64 || !expr_is(max, SCALAR_max)
+	        || max->arg[0]->kind != EXPR_CAST || max->arg[0]->cast || max->arg[0]->arg[0]->type != DTYPE_F32
+	        || min->arg[1]->kind != EXPR_NUMBER || max->arg[1]->kind != EXPR_NUMBER)
 		return NULL;
 	*least = max->arg[1]->integer;
 	*most = min->arg[1]->integer;

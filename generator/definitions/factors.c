@@ -55,7 +55,7 @@ static const struct expr *rounded_bits(struct rounding *r, const struct expr *x,
 
 static const struct expr *scalar_of(const struct expr *e, enum scalar opcode, int arg)
 {
-	return e && e->kind == EXPR_SCALAR && e->opcode == opcode ? e->arg[arg] : NULL;
+	return e && expr_is(e, opcode) ? e->arg[arg] : NULL;
 }
 static const struct expr *bits_in(const struct expr *e)
 {

@@ -67,7 +67,7 @@ static bool parts_of(struct arena *arena, const struct fact *fact, struct fact *
 	        : NULL;
 	while (body && body->kind == EXPR_CAST)
 		body = body->arg[0];
-	if (!body || body->kind != EXPR_SCALAR || body->opcode != SCALAR_and)
+	if (!body || !expr_is(body, SCALAR_and))
 		return false;
 	parts[0] = is_true(arena, body->arg[0]);
 	parts[1] = is_true(arena, body->arg[1]);
@@ -119,7 +119,7 @@ static enum visit see(void *user, const struct expr *expr)
 {
 	struct guarding *g = user;
 	size_t around = g->around.count;
-	bool both = expr->kind == EXPR_SCALAR && expr->opcode == SCALAR_and && expr->type == DTYPE_BOOL;
+	bool both = expr_is(expr, SCALAR_and) && expr->type == DTYPE_BOOL;
 	if (expr->kind == EXPR_LOAD)
 		note(g, &g->needs[expr->of->number]);
 	if (expr->kind != EXPR_SELECT && !both)
@@ -194,15 +194,7 @@ void program_guard_checks(struct program *program)
 		g.around.count = 0;
 		FOR (f, need->count)
 			push(program->arena, &g.around, need->facts[f]);
-		look(&g, d->body);
-		look(&g, d->start);
-		look(&g, d->lies);
-		look(&g, d->row);
-		FOR (v, d->rank)
-			look(&g, d->place[v]);
-		FOR (i, CHOICES)
-			look(&g, d->choice[i]);
-		FOR (k, d->loop.operands)
-			look(&g, d->loop.operand[k]);
+		FOR_PARTS(part, d)
+		look(&g, *part);
 	}
 }

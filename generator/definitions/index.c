@@ -418,10 +418,6 @@ static bool is_small_line(const struct index *index)
 	return index_is_affine(index) && low > -(1 << 30) && high < 1 << 30;
 }
 
-static bool is_scalar(const struct expr *expr, enum scalar opcode)
-{
-	return expr->kind == EXPR_SCALAR && expr->opcode == opcode;
-}
 static bool is_integer(const struct expr *expr, int64_t number)
 {
 	return expr->kind == EXPR_NUMBER && expr->integer == number;
@@ -431,13 +427,13 @@ static bool is_integer(const struct expr *expr, int64_t number)
 static const struct expr *cut_index(const struct atom *atom, int64_t *from_end)
 {
 	const struct expr *top = atom->value,
-	                  *sum = is_scalar(top, SCALAR_min) && is_scalar(top->arg[0], SCALAR_max) ? top->arg[0]->arg[0]
-	                                                                                          : NULL;
+	                  *sum = expr_is(top, SCALAR_min) && expr_is(top->arg[0], SCALAR_max) ? top->arg[0]->arg[0]
+	                                                                                      : NULL;
 	if (!sum || !is_integer(top->arg[1], atom->high) || !is_integer(top->arg[0]->arg[1], atom->low)
-	        || !is_scalar(sum, SCALAR_add) || !is_scalar(sum->arg[1], SCALAR_mul))
+	        || !expr_is(sum, SCALAR_add) || !expr_is(sum->arg[1], SCALAR_mul))
 		return NULL;
 	const struct expr *below = sum->arg[1]->arg[0], *number = sum->arg[1]->arg[1];
-	if (!is_scalar(below, SCALAR_less) || !expr_equal(below->arg[0], sum->arg[0]) || !is_integer(below->arg[1], 0)
+	if (!expr_is(below, SCALAR_less) || !expr_equal(below->arg[0], sum->arg[0]) || !is_integer(below->arg[1], 0)
 	        || number->kind != EXPR_NUMBER || number->integer < 0 || number->integer >= 1 << 30)
 		return NULL;
 	*from_end = number->integer;

@@ -19,10 +19,9 @@ static bool program_calls_libm(const struct program *program)
 	bool libm = false;
 	FOR_ALL (i, program->all) {
 		const struct definition *d = program->all.at[i];
-		libm |= expr_visit(d->body, calls_libm, NULL) || expr_visit(d->start, calls_libm, NULL)
-		        || (d->loop.repeat && program_calls_libm(d->loop.repeat->body)); /* places are integers */
-		FOR (i, CHOICES)
-			libm |= expr_visit(d->choice[i], calls_libm, NULL);
+		libm |= d->loop.repeat && program_calls_libm(d->loop.repeat->body);
+		FOR_PARTS(part, d)
+		libm |= expr_visit(*part, calls_libm, NULL);
 	}
 	return libm;
 }

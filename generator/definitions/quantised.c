@@ -93,7 +93,7 @@ static const struct expr *less_zero(struct folding *f, const struct expr *e)
 {
 	if (is_quantised(e))
 		return expr_cast(f->arena, DTYPE_I32, e);
-	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_sub || e->type != DTYPE_I32 || e->arg[0]->kind != EXPR_CAST
+	if (!expr_is(e, SCALAR_sub) || e->type != DTYPE_I32 || e->arg[0]->kind != EXPR_CAST
 	        || !is_quantised(e->arg[0]->arg[0]) || !is_constant(e->arg[1]))
 		return NULL;
 	return expr_scalar(f->arena, SCALAR_sub, e->arg[0], expr_fold(f->program, e->arg[1]), NULL);
@@ -114,7 +114,7 @@ static bool open(struct folding *f, const struct expr *e, struct dequantised *d)
 		} else
 			break;
 	}
-	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_mul || e->type != DTYPE_F32 || !expr_converts(e->arg[0]))
+	if (!expr_is(e, SCALAR_mul) || e->type != DTYPE_F32 || !expr_converts(e->arg[0]))
 		return false;
 	d->value = less_zero(f, e->arg[0]->arg[0]);
 	d->scale = e->arg[1];
@@ -170,7 +170,7 @@ static const struct expr *bias_of(struct folding *f, const struct definition *su
 	const struct expr *e = sum->start;
 	for (int depth = 0; e && e->kind == EXPR_LOAD && depth < DEPTH; depth++)
 		e = seen_through(f, e);
-	if (!e || e->kind != EXPR_SCALAR || e->opcode != SCALAR_mul || e->type != DTYPE_F32 || !expr_converts(e->arg[0])
+	if (!e || !expr_is(e, SCALAR_mul) || e->type != DTYPE_F32 || !expr_converts(e->arg[0])
 	        || e->arg[0]->arg[0]->kind != EXPR_LOAD || e->arg[0]->arg[0]->type != DTYPE_I32 || !is_constant(e))
 		return NULL;
 	const struct expr *apart = expr_scalar(
@@ -322,12 +322,11 @@ static void fold_quantise(struct folding *f, struct definition *d)
 	if (e->kind != EXPR_CAST || e->cast || !is_short(d->type))
 		return;
 	e = e->arg[0];
-	if (e->kind == EXPR_SCALAR && e->opcode == SCALAR_add && e->type == DTYPE_F32 && is_constant(e->arg[1])) {
+	if (expr_is(e, SCALAR_add) && e->type == DTYPE_F32 && is_constant(e->arg[1])) {
 		r.zero = expr_fold(f->program, e->arg[1]);
 		e = e->arg[0];
 	}
-	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_round || e->type != DTYPE_F32
-	        || e->arg[0]->kind != EXPR_SCALAR || e->arg[0]->opcode != SCALAR_div
+	if (!expr_is(e, SCALAR_round) || e->type != DTYPE_F32 || !expr_is(e->arg[0], SCALAR_div)
 	        || !is_constant(r.divisor = e->arg[0]->arg[1]))
 		return;
 	const struct expr *byte = same_byte(f, d, e->arg[0]->arg[0], &r);
@@ -433,10 +432,9 @@ static bool rounds_number(const struct expr *e)
 	for (; e->kind == EXPR_SCALAR && (e->opcode == SCALAR_max || e->opcode == SCALAR_min); e = e->arg[1])
 		if (e->arg[0]->kind != EXPR_NUMBER)
 			return false;
-	if (e->kind == EXPR_SCALAR && e->opcode == SCALAR_add && e->arg[1]->kind == EXPR_NUMBER)
+	if (expr_is(e, SCALAR_add) && e->arg[1]->kind == EXPR_NUMBER)
 		e = e->arg[0];
-	return e->kind == EXPR_SCALAR && e->opcode == SCALAR_round && e->type == DTYPE_F32
-	        && expr_most(e->arg[0]) < 1 << 30;
+	return expr_is(e, SCALAR_round) && e->type == DTYPE_F32 && expr_most(e->arg[0]) < 1 << 30;
 }
 
 /* In maps a constant of one element is a number where it is an integer, from or to what is quantised a float, too. */
