@@ -27,16 +27,14 @@ static struct printed print_narrow(struct printer *printer, const struct expr *e
 		            printed_wrap(printer, printed_own(printer, expr->arg[0], a), LEVEL_CAST))
 		                           : arena_printf(arena, "n_odd_long(%s)", x);
 	if (expr->type == DTYPE_F8E8M0)
-		return (struct printed){ arena_printf(arena, "(%s)n_narrow_power(%s, %d, %d)", c, x,
-			                         expr->cast & CAST_UP             ? 1
-			                                 : expr->cast & CAST_DOWN ? -1
-			                                                          : 0,
-			                         (expr->cast & CAST_SATURATES) != 0),
-			LEVEL_CAST, OWN };
-	return (struct printed){ arena_printf(arena, "(%s)n_narrow(%s, %d, %d, %d, 0x%xu, 0x%xu, 0x%xu, %d)", c, x,
-		                         row->exponent, row->mantissa, row->bias, row->top,
-		                         expr->cast & CAST_SATURATES ? row->top : row->over, row->nan, row->one_zero),
-		LEVEL_CAST, OWN };
+		return printed_as(arena, LEVEL_CAST, "(%s)n_narrow_power(%s, %d, %d)", c, x,
+		        expr->cast & CAST_UP             ? 1
+		                : expr->cast & CAST_DOWN ? -1
+		                                         : 0,
+		        (expr->cast & CAST_SATURATES) != 0);
+	return printed_as(arena, LEVEL_CAST, "(%s)n_narrow(%s, %d, %d, %d, 0x%xu, 0x%xu, 0x%xu, %d)", c, x,
+	        row->exponent, row->mantissa, row->bias, row->top, expr->cast & CAST_SATURATES ? row->top : row->over,
+	        row->nan, row->one_zero);
 }
 
 /* Between integers and codes the bits are those of C's own conversion; between those and floats a word tells. */
@@ -45,9 +43,7 @@ static struct printed print_bits(struct printer *printer, enum dtype from, enum 
 	struct arena *arena = printer->arena;
 	bool floats[2] = { from == DTYPE_F32 || from == DTYPE_F64, to == DTYPE_F32 || to == DTYPE_F64 };
 	if (floats[0] == floats[1] || (!floats[0] && !floats[1]))
-		return (struct printed){ arena_printf(
-			                         arena, "(%s)%s", dtypes[to].c, printed_wrap(printer, a, LEVEL_CAST)),
-			LEVEL_CAST, OWN };
+		return printed_as(arena, LEVEL_CAST, "(%s)%s", dtypes[to].c, printed_wrap(printer, a, LEVEL_CAST));
 	const char *word = floats[0] ? (from == DTYPE_F32 ? "n_bits" : "n_bits_double")
 	        : to == DTYPE_F32    ? "n_float_of_bits"
 	                             : "n_double_of_bits";
@@ -56,8 +52,8 @@ static struct printed print_bits(struct printer *printer, enum dtype from, enum 
 	                : to == DTYPE_F32 ? "(uint32_t)"
 	                                  : "(unsigned long long)",
 	        floats[0] ? a.text : printed_wrap(printer, a, LEVEL_CAST));
-	return floats[0] ? (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, text), LEVEL_CAST, OWN }
-	                 : (struct printed){ text, LEVEL_PRIMARY, OWN };
+	return floats[0] ? printed_as(arena, LEVEL_CAST, "(%s)%s", dtypes[to].c, text)
+	                 : printed_text(LEVEL_PRIMARY, text);
 }
 
 /* Has the type every value of the other?  Unsigned integers of 64 bits are a C type of their own. */
@@ -90,35 +86,31 @@ struct printed print_cast(struct printer *printer, const struct expr *expr, stru
 	if (dtype_is_narrow(expr->type))
 		return print_narrow(printer, expr, from, a);
 	if (dtype_is_narrow(from))
-		return (struct printed){ wide_text(arena, from, a.text), LEVEL_PRIMARY, OWN };
+		return printed_text(LEVEL_PRIMARY, wide_text(arena, from, a.text));
 	if (to->class == CLASS_BOOL)
-		return (struct printed){ arena_printf(arena, "(unsigned char)(%s != 0)",
-			                         printed_wrap(printer, a, LEVEL_ADD)),
-			LEVEL_CAST, OWN };
+		return printed_as(arena, LEVEL_CAST, "(unsigned char)(%s != 0)", printed_wrap(printer, a, LEVEL_ADD));
 	if (to->class != CLASS_FLOAT && dtypes[from].class != CLASS_FLOAT && fits_in(from, expr->type))
 		return a;
 	if (to->class == CLASS_FLOAT) /* of as few bits as it has */
 		a = printed_own(printer, expr->arg[0], a);
 	if (to->class == CLASS_FLOAT || dtypes[from].class != CLASS_FLOAT)
-		return (struct printed){ arena_printf(arena, "(%s)%s", to->c, printed_wrap(printer, a, LEVEL_CAST)),
-			LEVEL_CAST, OWN };
+		return printed_as(arena, LEVEL_CAST, "(%s)%s", to->c, printed_wrap(printer, a, LEVEL_CAST));
 	/* A float becomes an integer by cutting; what does not fit is the nearest that does. */
 	int bits = to->bits;
 	if (expr->type == DTYPE_U64)
-		return (struct printed){ arena_printf(arena, "u_of_float(%s)", a.text), LEVEL_PRIMARY, OWN };
+		return printed_as(arena, LEVEL_PRIMARY, "u_of_float(%s)", a.text);
 	bool is_signed = to->class == CLASS_INT;
 	int64_t most = is_signed || bits == 64 ? (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 1))
 	                                       : (int64_t)(UINT64_MAX >> (64 - bits));
 	int64_t least = is_signed ? -most - 1 : 0;
 	if (from == DTYPE_F32
 	        && (bits <= 16 || expr->type == DTYPE_I32)) /* an int; floats have its bounds, or one more */
-		return (struct printed){ arena_printf(arena, "(%s)i_of_f32(%s, %" PRId64 ", %" PRId64 ")", to->c,
-			                         a.text, least, most),
-			LEVEL_CAST, OWN };
+		return printed_as(
+		        arena, LEVEL_CAST, "(%s)i_of_f32(%s, %" PRId64 ", %" PRId64 ")", to->c, a.text, least, most);
 	const char *text = arena_printf(arena, "i_of_float(%s, %s, %s, %s, %s)", a.text,
 	        number_text(arena, DTYPE_F64, (double)least, 0), number_text(arena, DTYPE_F64, (double)most, 0),
 	        number_text(arena, DTYPE_I64, 0, least), number_text(arena, DTYPE_I64, 0, most));
-	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST, OWN };
+	return printed_text(LEVEL_CAST, to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text));
 }
 
 /* The integer of a number, where it is one that floats beside it count exactly; false: it is none. */
@@ -160,11 +152,11 @@ static bool find_rounding(const struct printer *printer, const struct expr *cast
 		r->least = e->opcode == SCALAR_max && n > r->least ? n : r->least;
 		r->most = e->opcode == SCALAR_min && n < r->most ? n : r->most;
 	}
-	if (e->kind == EXPR_SCALAR && e->opcode == SCALAR_add) {
+	if (expr_is(e, SCALAR_add)) {
 		r->zero = e->arg[1];
 		e = e->arg[0];
 	}
-	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_round || r->least > r->most)
+	if (!expr_is(e, SCALAR_round) || r->least > r->most)
 		return false;
 	r->of = e->arg[0];
 	const struct expr *of = printer->target->has_fma ? without_relu(printer->arena, r->of) : NULL;
@@ -223,8 +215,8 @@ const char *print_rounded(struct printer *printer, const struct expr *cast, bool
 		return NULL;
 	bool vector = printer->lane >= 0;
 	const char *word = vector ? "ivec_rounded" : "i_rounded", *value = NULL;
-	if (!vector && !printer->target->has_fma && dtypes[cast->type].bits == 8 && e->kind == EXPR_SCALAR
-	        && e->opcode == SCALAR_mul && expr_converts(e->arg[0]) && e->arg[0]->arg[0]->type == DTYPE_I32) {
+	if (!vector && !printer->target->has_fma && dtypes[cast->type].bits == 8 && expr_is(e, SCALAR_mul)
+	        && expr_converts(e->arg[0]) && e->arg[0]->arg[0]->type == DTYPE_I32) {
 		const struct expr *sum = e->arg[0]->arg[0];
 		struct printed x = print_part(printer, number_of(printer, sum), branch);
 		value = arena_printf(printer->arena, "%s, %s", printed_own(printer, sum, x).text,

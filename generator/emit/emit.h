@@ -27,6 +27,7 @@ struct emit {
 	struct environment *templates; /* that finds "c/loops.jinja" */
 	const char *name;              /* of the library: what its symbols begin with */
 };
+const char *emit_quiet(struct arena *, const char *name); /* that may stand inside a comment */
 /* A text as a C literal, quotes included. */
 const char *emit_literal(struct arena *, const char *text);
 

@@ -24,14 +24,11 @@ static bool is_kept_inside(const struct atom *atom)
 {
 	const struct expr *most = atom->value, *whole = most->kind == EXPR_CAST ? most->arg[0] : most;
 	if (atom->by
-	        || (whole->type == DTYPE_U64 && whole->kind == EXPR_SCALAR && whole->opcode == SCALAR_min
-	                && whole->arg[1]->kind == EXPR_NUMBER && whole->arg[1]->integer <= atom->high
-	                && atom->low <= 0))
+	        || (whole->type == DTYPE_U64 && expr_is(whole, SCALAR_min) && whole->arg[1]->kind == EXPR_NUMBER
+	                && whole->arg[1]->integer <= atom->high && atom->low <= 0))
 		return true;
-	const struct expr *least = most->kind == EXPR_SCALAR && most->opcode == SCALAR_min && most->type == DTYPE_I64
-	        ? most->arg[0]
-	        : NULL;
-	return least && least->kind == EXPR_SCALAR && least->opcode == SCALAR_max && most->arg[1]->kind == EXPR_NUMBER
+	const struct expr *least = expr_is(most, SCALAR_min) && most->type == DTYPE_I64 ? most->arg[0] : NULL;
+	return least && expr_is(least, SCALAR_max) && most->arg[1]->kind == EXPR_NUMBER
 	        && least->arg[1]->kind == EXPR_NUMBER && least->arg[1]->integer >= atom->low
 	        && most->arg[1]->integer >= least->arg[1]->integer && most->arg[1]->integer <= atom->high;
 }
@@ -40,7 +37,7 @@ static struct printed print_atom(struct printer *printer, const struct atom *ato
 {
 	struct arena *arena = printer->arena;
 	if (atom->kind == ATOM_VAR)
-		return (struct printed){ printer->names[atom->var], LEVEL_PRIMARY, OWN };
+		return printed_text(LEVEL_PRIMARY, printer->names[atom->var]);
 	if (atom->kind == ATOM_VALUE) {
 		/* A scalar, also inside vectors; kept inside its range whatever the data says. */
 		struct printer inner = *printer;
@@ -53,35 +50,27 @@ static struct printed print_atom(struct printer *printer, const struct atom *ato
 		printer->lets.room = inner.lets.room;
 		printer->fresh = inner.fresh;
 		if (is_kept_inside(atom))
-			return (struct printed){ arena_printf(
-				                         arena, "(long)%s", printed_wrap(printer, value, LEVEL_CAST)),
-				LEVEL_CAST, OWN };
-		return (struct printed){ arena_printf(arena, "(long)i_clamp(%s, %" PRId64 "ll, %" PRId64 "ll)", text,
-			                         atom->low, atom->high),
-			LEVEL_CAST, OWN };
+			return printed_as(arena, LEVEL_CAST, "(long)%s", printed_wrap(printer, value, LEVEL_CAST));
+		return printed_as(arena, LEVEL_CAST, "(long)i_clamp(%s, %" PRId64 "ll, %" PRId64 "ll)", text, atom->low,
+		        atom->high);
 	}
 	if (atom->kind == ATOM_SYMBOL)
-		return atom->of->count
-		        ? (struct printed){ arena_printf(arena, "%s[%d] * %s", printer->symbols, atom->symbol,
-			                            printed_wrap(printer, print_long(printer, atom->of), LEVEL_CAST)),
-			          LEVEL_MULTIPLY, OWN }
-		        : (struct printed){ arena_printf(arena, "%s[%d]", printer->symbols, atom->symbol),
-			          LEVEL_PRIMARY, OWN };
+		return atom->of->count ? printed_as(arena, LEVEL_MULTIPLY, "%s[%d] * %s", printer->symbols,
+		               atom->symbol, printed_wrap(printer, print_long(printer, atom->of), LEVEL_CAST))
+		                       : printed_as(arena, LEVEL_PRIMARY, "%s[%d]", printer->symbols, atom->symbol);
 	int64_t low, high;
 	index_range(atom->of, &low, &high);
 	if (low >= 0)
-		return (struct printed){ arena_printf(arena, "%s %c %" PRId64,
-			                         printed_wrap(printer, print_long(printer, atom->of), LEVEL_CAST),
-			                         atom->kind == ATOM_DIV ? '/' : '%', atom->by),
-			LEVEL_MULTIPLY, OWN };
+		return printed_as(arena, LEVEL_MULTIPLY, "%s %c %" PRId64,
+		        printed_wrap(printer, print_long(printer, atom->of), LEVEL_CAST),
+		        atom->kind == ATOM_DIV ? '/' : '%', atom->by);
 	/* C rounds to zero: shifted by whole multiples until it is not negative. */
 	int64_t shift = ceil_div(-low, atom->by);
 	const char *raised =
 	        printed_wrap(printer, print_long(printer, index_plus(arena, atom->of, shift * atom->by)), LEVEL_CAST);
 	if (atom->kind == ATOM_DIV)
-		return (struct printed){ arena_printf(arena, "%s / %" PRId64 " - %" PRId64, raised, atom->by, shift),
-			LEVEL_ADD, OWN };
-	return (struct printed){ arena_printf(arena, "%s %% %" PRId64, raised, atom->by), LEVEL_MULTIPLY, OWN };
+		return printed_as(arena, LEVEL_ADD, "%s / %" PRId64 " - %" PRId64, raised, atom->by, shift);
+	return printed_as(arena, LEVEL_MULTIPLY, "%s %% %" PRId64, raised, atom->by);
 }
 
 static struct printed print_long(struct printer *printer, const struct index *index)
@@ -111,14 +100,13 @@ static struct printed print_long(struct printer *printer, const struct index *in
 				level = LEVEL_ADD;
 		}
 	if (!text)
-		return (struct printed){ arena_printf(arena, "%" PRId64, index->constant),
-			index->constant < 0 ? LEVEL_ADD : LEVEL_PRIMARY, OWN };
+		return printed_as(arena, index->constant < 0 ? LEVEL_ADD : LEVEL_PRIMARY, "%" PRId64, index->constant);
 	if (index->constant) {
 		int64_t c = index->constant;
 		text = arena_printf(arena, "%s %c %" PRId64, text, c < 0 ? '-' : '+', c < 0 ? -c : c);
 		level = LEVEL_ADD;
 	}
-	return (struct printed){ text, level, OWN };
+	return printed_text(level, text);
 }
 
 const char *printer_index(struct printer *printer, const struct index *index)
@@ -217,24 +205,23 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	struct lane_type t = printer_lane_type(printer, load->type);
 	struct held held = held_of(printer, load);
 	if (held.text)
-		return (struct printed){ vector && !held.vector ? lanes_set(arena, t, held.text) : held.text,
-			LEVEL_PRIMARY, OWN };
+		return printed_text(LEVEL_PRIMARY, vector && !held.vector ? lanes_set(arena, t, held.text) : held.text);
 	const struct index *address = schedule_address(arena, load->of, load->at);
 	const struct index *step = index_step(arena, address, printer->lane);
 	int64_t factor = 0;
 	const char *text;
 	const struct expr *byte = step ? NULL : expr_looked_up(load, printer->lane);
 	if (byte)
-		return (struct printed){ print_looked_up(printer, load, print_load(printer, byte).text, byte->type),
-			LEVEL_PRIMARY, OWN };
+		return printed_text(
+		        LEVEL_PRIMARY, print_looked_up(printer, load, print_load(printer, byte).text, byte->type));
 	if (!step)
-		return (struct printed){ printer_lane_gather(printer, load->of, address), LEVEL_PRIMARY, OWN };
+		return printed_text(LEVEL_PRIMARY, printer_lane_gather(printer, load->of, address));
 	if (index_is_constant(step, &factor) && !factor) {
 		text = printer_element(printer, load->of, address);
-		return (struct printed){ vector ? lanes_set(arena, t, text) : text, LEVEL_PRIMARY, OWN };
+		return printed_text(LEVEL_PRIMARY, vector ? lanes_set(arena, t, text) : text);
 	}
 	if (factor == 2 && !printer->left && (text = print_pairs(printer, load, address)))
-		return (struct printed){ text, LEVEL_PRIMARY, OWN };
+		return printed_text(LEVEL_PRIMARY, text);
 	const char *from = printer_address(printer, load->of, address);
 	if (t.pointer)
 		from = arena_printf(arena, "(const %s *)(%s)", t.pointer, from);
@@ -242,7 +229,7 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	const char *left = printer->left ? arena_printf(arena, ", %s%s", printer->left, t.fill) : "";
 	text = arena_printf(arena, "%s_%s%s%s(%s%s%s)", t.vector, factor == 1 ? "load" : "gather", t.memory,
 	        printer->left ? "_n" : "", from, stride, left);
-	return (struct printed){ text, LEVEL_PRIMARY, OWN };
+	return printed_text(LEVEL_PRIMARY, text);
 }
 
 /* One row's text: its words get the prefix of their type, its letters the arguments. */
@@ -305,9 +292,8 @@ struct printed printed_own(struct printer *printer, const struct expr *expr, str
 {
 	if (printed.form == OWN || !is_wrapped(printer, expr))
 		return printed;
-	return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c,
-		                         printed_wrap(printer, printed, LEVEL_CAST)),
-		LEVEL_CAST, OWN };
+	return printed_as(
+	        printer->arena, LEVEL_CAST, "(%s)%s", dtypes[expr->type].c, printed_wrap(printer, printed, LEVEL_CAST));
 }
 
 /* sum + a * b of ints, where code is scalar, as one word; NULL: it is something else. */
@@ -315,8 +301,7 @@ static const char *print_multiply_add(struct printer *printer, const struct numb
 {
 	const struct numbered *mul = it->arg[1] >= 0 ? &printer->sharing->parts.all.at[it->arg[1]] : NULL;
 	if (printer->lane >= 0 || printer->target->lanes > 1 || it->expr->type != DTYPE_I32
-	        || it->expr->opcode != SCALAR_add || !mul || mul->uses > 1 || mul->expr->kind != EXPR_SCALAR
-	        || mul->expr->opcode != SCALAR_mul)
+	        || it->expr->opcode != SCALAR_add || !mul || mul->uses > 1 || !expr_is(mul->expr, SCALAR_mul))
 		return NULL;
 	struct printed sum = printed_own(printer, it->expr->arg[0], print_part(printer, it->arg[0], branch)),
 	               a = printed_own(printer, mul->expr->arg[0], print_part(printer, mul->arg[0], branch)),
@@ -330,7 +315,7 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	const struct expr *expr = it->expr;
 	const char *row = scalars[expr->opcode].text, *word = print_multiply_add(printer, it, branch);
 	if (word)
-		return (struct printed){ word, LEVEL_PRIMARY, OWN };
+		return printed_text(LEVEL_PRIMARY, word);
 	enum dtype_class class = dtypes[expr->type].class;
 	/* Integers wrap around, which C's operators on long long do not promise. */
 	bool structs = printer->lane >= 0 && expr->type == DTYPE_F64;
@@ -356,7 +341,7 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 				struct let let = { c_type(printer, expr->arg[i]),
 					arena_printf(printer->arena, "v%d", printer->fresh++), arg[i].text };
 				push(printer->arena, &printer->lets, let);
-				arg[i] = (struct printed){ let.name, LEVEL_PRIMARY, OWN };
+				arg[i] = printed_text(LEVEL_PRIMARY, let.name);
 			}
 		}
 	struct text out;
@@ -384,13 +369,12 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	const char *text = arena_copy(printer->arena, out.at, out.count);
 	text_release(&out);
 	if (printer->lane >= 0 && class != CLASS_FLOAT)
-		return (struct printed){ printer->bytes ? text : lanes_wrap(printer->arena, expr, text), LEVEL_PRIMARY,
-			OWN };
+		return printed_text(LEVEL_PRIMARY, printer->bytes ? text : lanes_wrap(printer->arena, expr, text));
 	if (wrapped) {
 		struct printed wide = { text, level, right ? WIDE : RAW };
 		return right || (raw && is_modular[expr->opcode]) ? wide : printed_own(printer, expr, wide);
 	}
-	return (struct printed){ text, level, OWN };
+	return printed_text(level, text);
 }
 
 const char *printer_range(struct printer *printer, const struct range *range)
@@ -468,8 +452,8 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 
 bool printer_bytes(struct printer *printer, const struct expr *e, struct four_bytes *out)
 {
-	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_or || e->type != DTYPE_I32 || !bytes_of(printer, e, out)
-	        || !out->load || out->byte[0] == BYTE_ZERO)
+	if (!expr_is(e, SCALAR_or) || e->type != DTYPE_I32 || !bytes_of(printer, e, out) || !out->load
+	        || out->byte[0] == BYTE_ZERO)
 		return false;
 	int64_t first = out->byte[0];
 	out->at = index_plus(printer->arena, out->at, first);
@@ -535,30 +519,30 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	case EXPR_NUMBER: {
 		const char *text = print_number(printer, expr);
 		if (printer->lane >= 0)
-			return (struct printed){ lanes_set(arena, printer_lane_type(printer, expr->type), text),
-				LEVEL_PRIMARY, OWN };
-		return (struct printed){ text, *text == '-' || *text == '(' ? LEVEL_CAST : LEVEL_PRIMARY, OWN };
+			return printed_text(
+			        LEVEL_PRIMARY, lanes_set(arena, printer_lane_type(printer, expr->type), text));
+		return printed_text(*text == '-' || *text == '(' ? LEVEL_CAST : LEVEL_PRIMARY, text);
 	}
 	case EXPR_LOAD: {
 		const char *one = print_one_of_two(printer, number);
-		return one ? (struct printed){ one, LEVEL_PRIMARY, OWN } : print_load(printer, expr);
+		return one ? printed_text(LEVEL_PRIMARY, one) : print_load(printer, expr);
 	}
 	case EXPR_SCALAR: {
 		const char *chosen = print_bfloat(printer, expr, branch);
 		chosen = chosen ? chosen : print_where_lanes(printer, &it, branch);
 		if (chosen)
-			return (struct printed){ chosen, LEVEL_PRIMARY, OWN };
+			return printed_text(LEVEL_PRIMARY, chosen);
 		const char *less = print_rounded_less(printer, expr, branch);
 		if (less)
-			return (struct printed){ less, LEVEL_PRIMARY, OWN };
+			return printed_text(LEVEL_PRIMARY, less);
 		const char *bytes = print_bytes(printer, expr);
 		bytes = bytes ? bytes : print_dword(printer, expr);
-		return bytes ? (struct printed){ bytes, LEVEL_CAST, OWN } : print_row(printer, &it, branch, raw);
+		return bytes ? printed_text(LEVEL_CAST, bytes) : print_row(printer, &it, branch, raw);
 	}
 	case EXPR_SELECT: {
 		const char *condition = print_between(printer, expr);
 		if (condition)
-			return (struct printed){ condition, LEVEL_PRIMARY, OWN };
+			return printed_text(LEVEL_PRIMARY, condition);
 		FOR (i, expr->range_count) {
 			const char *range = printer_range(printer, &expr->ranges[i]);
 			condition = condition ? arena_printf(arena, "%s && %s", condition, range) : range;
@@ -566,24 +550,23 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 		const char *yes = print_choice(printer, it.arg[0]), *no = print_choice(printer, it.arg[1]),
 		           *lanes = print_select_lanes(printer, expr, yes, no);
 		if (lanes)
-			return (struct printed){ lanes, LEVEL_PRIMARY, OWN };
+			return printed_text(LEVEL_PRIMARY, lanes);
 		return (struct printed){ arena_printf(arena, "%s ? %s : %s", condition, yes, no), LEVEL_CHOICE, WIDE };
 	}
 	case EXPR_INDEX:
 		if (printer->lane >= 0)
-			return (struct printed){ print_index_lanes(printer, expr->index), LEVEL_PRIMARY, OWN };
-		return (struct printed){ arena_printf(arena, "(long long)(%s)", printer_index(printer, expr->index)),
-			LEVEL_CAST, OWN };
+			return printed_text(LEVEL_PRIMARY, print_index_lanes(printer, expr->index));
+		return printed_as(arena, LEVEL_CAST, "(long long)(%s)", printer_index(printer, expr->index));
 	case EXPR_CAST:
 		if (printer->lane >= 0)
-			return (struct printed){ print_cast_lanes(printer, &it, branch), LEVEL_PRIMARY, OWN };
+			return printed_text(LEVEL_PRIMARY, print_cast_lanes(printer, &it, branch));
 		const char *rounded = print_rounded(printer, expr, branch);
 		if (rounded)
-			return (struct printed){ rounded, LEVEL_CAST, OWN };
+			return printed_text(LEVEL_CAST, rounded);
 		return print_cast(
 		        printer, expr, (takes_raw(expr) ? print_raw : print_part)(printer, it.arg[0], branch));
 	}
-	return (struct printed){ "0", LEVEL_PRIMARY, OWN };
+	return printed_text(LEVEL_PRIMARY, "0");
 }
 
 static bool worth_a_name(struct printer *printer, int number)

@@ -24,6 +24,8 @@ struct printed {
 	 * long long of the right value.  RAW: a long long of which the low bits alone are right. */
 	enum { OWN, WIDE, RAW } form;
 };
+static inline struct printed printed_text(int level, const char *text) { return (struct printed){ text, level, OWN }; }
+#define printed_as(arena, level, ...) printed_text(level, arena_printf(arena, __VA_ARGS__))
 
 /* ---- expression.c ---- */
 /* A part by its number; branch: of a select, where nothing may be evaluated that the select has not chosen. */

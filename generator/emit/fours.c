@@ -79,7 +79,7 @@ static const char *print_four_loads(struct fours *f, const struct expr *const *l
 /* An integer times a number: where that is rounded, whatever was as small as to be 0 is 0. */
 static bool is_scaled(const struct expr *e)
 {
-	const struct expr *i = e->kind == EXPR_SCALAR && e->opcode == SCALAR_mul ? e->arg[0] : NULL;
+	const struct expr *i = expr_is(e, SCALAR_mul) ? e->arg[0] : NULL;
 	return i && (e->arg[1]->kind == EXPR_LOAD || e->arg[1]->kind == EXPR_NUMBER)
 	        && (i->kind == EXPR_CAST ? dtypes[i->arg[0]->type].class == CLASS_INT
 	                                 : i->kind == EXPR_LOAD && i->of->sum.exact);
@@ -181,10 +181,9 @@ const char *print_fours(struct printing *p, const struct expr *const *value, con
 static bool is_beside(const struct expr *e, int64_t mask, int bits, const struct expr **low, const struct expr **high)
 {
 	const struct expr *l, *h;
-	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_or || (l = e->arg[0])->kind != EXPR_SCALAR
-	        || l->opcode != SCALAR_and || (h = e->arg[1])->kind != EXPR_SCALAR || h->opcode != SCALAR_shl
-	        || l->arg[1]->kind != EXPR_NUMBER || l->arg[1]->integer != mask || h->arg[1]->kind != EXPR_NUMBER
-	        || h->arg[1]->integer != bits)
+	if (!expr_is(e, SCALAR_or) || (l = e->arg[0])->kind != EXPR_SCALAR || l->opcode != SCALAR_and
+	        || (h = e->arg[1])->kind != EXPR_SCALAR || h->opcode != SCALAR_shl || l->arg[1]->kind != EXPR_NUMBER
+	        || l->arg[1]->integer != mask || h->arg[1]->kind != EXPR_NUMBER || h->arg[1]->integer != bits)
 		return false;
 	*low = l->arg[0];
 	*high = h->arg[0];

@@ -35,15 +35,14 @@ const char *emit_literal(struct arena *arena, const char *string)
 	return made;
 }
 
-/* A name from the model inside a C comment: no end of comment, nothing unprintable. */
-static void add_name(struct text *out, const char *name)
+const char *emit_quiet(struct arena *arena, const char *name)
 {
-	for (const char *p = name; *p; p++)
-		if ((unsigned char)*p < 32 || *p == 127 || (*p == '*' && p[1] == '/') || (*p == '/' && p[1] == '*')
-		        || *p == '\\')
-			text_addc(out, '_');
-		else
-			text_addc(out, *p);
+	char *made = arena_copy(arena, name, strlen(name));
+	for (char *p = made; *p; p++)
+		if ((unsigned char)*p < 32 || *p == 127 || *p == '\\' || (*p == '*' && p[1] == '/')
+		        || (*p == '/' && (p[1] == '*' || p[1] == '/')))
+			*p = '_';
+	return made;
 }
 
 static void add_shape(struct text *out, const struct definition *d)
@@ -65,8 +64,7 @@ const char *emit_kernel_comment(struct emit *emit, const struct kernel *kernel)
 	text_init(&text, emit->build);
 	text_printf(&text, "/* %s:", kernel->name);
 	FOR_ALL (m, kernel->members) {
-		text_addc(&text, ' ');
-		add_name(&text, kernel->members.at[m]->name);
+		text_printf(&text, " %s", emit_quiet(emit->arena, kernel->members.at[m]->name));
 	}
 	const char *template = kernel_template(emit->arena, emit->target, kernel);
 	text_printf(&text, ".  %s%s", template, *template ? ", " : "");
@@ -77,7 +75,7 @@ const char *emit_kernel_comment(struct emit *emit, const struct kernel *kernel)
 		        kernel->times);
 	FOR_EACH_AT (const struct param *param, kernel->params) {
 		text_printf(&text, " * %s %s ", param->name, param->written ? "=>" : "<=");
-		add_name(&text, param->of->name);
+		text_adds(&text, emit_quiet(emit->arena, param->of->name));
 		add_shape(&text, param->of);
 		text_addc(&text, '\n');
 	}

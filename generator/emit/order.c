@@ -176,16 +176,10 @@ void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 		{ 0 } };
 	struct value values = value_dict(arena);
 	struct printer printer = printer_of(&o, -1);
-	const struct {
-		const char *name;
-		int64_t value;
-	} sizes[] = { { "blocks", kernel->blocks }, { "n", order->n }, { "kept", order->kept }, { "run", order->run },
-		{ "best", order->best }, { "room", order->room },
-		{ "keys_of_block", definition_chooses(d) ? order->n : order->room } };
 	const struct index *to = order_address(arena, order, d, o.with);
 	o.with[d->rank + 1] = index_var(arena, ORDER_BEFORE, order->n); /* where the position itself is asked: GPUs */
-	FOR (i, COUNT(sizes))
-		value_set(values, sizes[i].name, sizes[i].value);
+	value_set(values, "blocks", kernel->blocks, "n", order->n, "kept", order->kept, "run", order->run, "best",
+	        order->best, "room", order->room, "keys_of_block", definition_chooses(d) ? order->n : order->room);
 	value_set(values, "rows", order_ends(emit, kernel, order->in_blocks, values));
 	value_set(values, "to", printer_element(&printer, d, to));
 	value_set(values, "key", key_value(&o));

@@ -24,17 +24,6 @@ static const char **fields_of(struct arena *arena, const char *const *names, siz
 	return fields;
 }
 
-/* A name that may stand inside a comment. */
-const char *package_quiet(struct arena *arena, const char *name)
-{
-	char *made = arena_copy(arena, name, strlen(name));
-	for (char *p = made; *p; p++)
-		if ((unsigned char)*p < 32 || *p == 127 || *p == '\\' || (*p == '*' && p[1] == '/')
-		        || (*p == '/' && (p[1] == '*' || p[1] == '/')))
-			*p = '_';
-	return made;
-}
-
 /* The graph's tensor of that input or output; NULL: it has none, as the extents of another, or there is no graph. */
 const struct tensor *package_border(const struct writing *w, size_t i, bool inputs)
 {
@@ -123,7 +112,7 @@ static struct value tensor_value(
 	struct value extents = value_list(arena);
 	FOR (v, shown.rank)
 		value_list_add(extents, value_int(shown.extents[v]));
-	value_set(value, "extents", extents, "name", package_quiet(arena, name), "field", field, "c", dtypes[d->type].c,
+	value_set(value, "extents", extents, "name", emit_quiet(arena, name), "field", field, "c", dtypes[d->type].c,
 	        "elements", definition_elements(d), "most", d->port.most);
 	int64_t offset = w->lowered->io_in_workspace ? scheduled(d)->offset : -1;
 	const struct workspace_pool *pool = workspace_pool_at(w->lowered, offset < 0 ? 0 : offset);
@@ -320,7 +309,7 @@ struct value package_checks(const struct writing *w)
 	FOR_ALL (i, w->lowered->program->checks) {
 		const struct definition *d = w->lowered->program->checks.at[i];
 		struct value value = value_dict_of(arena, "code", package_first_check(w->package, w->part) + (int64_t)i,
-		        "text", package_quiet(arena, package_check_text(arena, d)), "literal",
+		        "text", emit_quiet(arena, package_check_text(arena, d)), "literal",
 		        emit_literal(arena, package_check_text(arena, d)), "name", d->name);
 		const struct workspace_pool *pool = workspace_pool_at(w->lowered, scheduled(d)->offset);
 		value_set(value, "pool", pool->name, "at", package_in_pool(w->lowered, pool, scheduled(d)->offset),
@@ -604,8 +593,8 @@ void package_part(struct writing *w, int number)
 	        "library", package->name, "name", name, "unit", part->name, "cpus", package->cpus, "NAME",
 	        package_upper(arena, name), "OK", emit_ok(arena, package_upper(arena, name)), "LIBRARY",
 	        package_upper(arena, package->name), "LIBRARY_OK", emit_ok(arena, package_upper(arena, package->name)),
-	        "cmake_target", emit_cmake_target(arena, package->name), "model", package_quiet(arena, part->model),
-	        "version", INGOT_VERSION, "options", package_quiet(arena, package->options), "numbers", part->numbers,
+	        "cmake_target", emit_cmake_target(arena, package->name), "model", emit_quiet(arena, part->model),
+	        "version", INGOT_VERSION, "options", emit_quiet(arena, package->options), "numbers", part->numbers,
 	        "log", w->emit->target->options.log, "far", indexes_far(lowered), "managed", package->managed);
 	value_set(globals, "inputs", tensors_value(w, true));
 	value_set(globals, "outputs", tensors_value(w, false), "images", w->images.list ? w->images : value_list(arena),
@@ -619,7 +608,7 @@ void package_part(struct writing *w, int number)
 	        value_printf(arena, "%s_BAD_WEIGHTS", package_upper(arena, package->cpus ? package->name : part->name)),
 	        "linked", value_bool(w->weights_bytes && !w->beside), "beside", w->beside, "stack_bytes",
 	        w->stack_bytes[number] ? value_int(w->stack_bytes[number]) : value_none(), "stack_by",
-	        package->cc ? package_quiet(arena, package->cc) : "");
+	        package->cc ? emit_quiet(arena, package->cc) : "");
 	value_list_add(flags, value_string(w->emit->target->cc_flags));
 	if (package->cflags)
 		value_list_add(flags, value_string(package->cflags));

@@ -107,7 +107,6 @@ const struct tensor *package_border(const struct writing *, size_t i, bool input
 const char *package_check_text(struct arena *, const struct definition *check);
 void package_add_manifest(struct writing *, json_t *); /* takes it */
 const char *package_upper(struct arena *, const char *name);
-const char *package_quiet(struct arena *, const char *name); /* that may stand inside a comment */
 
 void package_source(struct writing *, const char *file); /* adds one for the current target */
 /* Of the current part; of a library for several CPUs, or where all are asked for, the largest. */

@@ -87,7 +87,7 @@ static struct value spots_value(struct writing *w)
 		value_list_add(list,
 		        value_dict_of(arena, "macro", spot->macro, "word", spot->place.word, "at", spot->place.at,
 		                "bytes", scheduled(spot->of)->bytes, "last", is_last(w, spot), "text",
-		                package_quiet(arena,
+		                emit_quiet(arena,
 		                        arena_printf(arena, "%s %s", spot->of->name, package_shape(arena, spot->of)))));
 	}
 	return list;
@@ -158,7 +158,7 @@ static const char *told(struct writing *w, const struct kernel *kernel)
 			*side = arena_printf(
 			        arena, "%s%s%s %s", *side, **side ? ", " : "", of->name, package_shape(arena, of));
 	}
-	return package_quiet(arena,
+	return emit_quiet(arena,
 	        arena_printf(arena, "%s: %s%s-> %s", emit_kernel_nodes(arena, kernel), sides[0], *sides[0] ? " " : "",
 	                sides[1]));
 }

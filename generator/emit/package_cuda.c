@@ -184,7 +184,7 @@ static void add_title(struct writing *w)
 	const char *title = package->parts->model;
 	for (int p = 1; p < package->part_count; p++)
 		title = arena_printf(w->emit->arena, "%s, %s", title, package->parts[p].model);
-	value_set_string(w->globals, "title", package_quiet(w->emit->arena, title));
+	value_set_string(w->globals, "title", emit_quiet(w->emit->arena, title));
 }
 
 static const char *rendered(struct writing *w, const char *template)

@@ -28,21 +28,11 @@ struct value walk_values(struct emit *emit, const struct kernel *kernel)
 	const struct definition *d = kernel->root;
 	void *user = (void *)(uintptr_t)kernel;
 	struct value values = value_dict(emit->arena);
-	const struct {
-		const char *name;
-		const struct definition *of;
-	} buffers[] = { { "x", d->body->of }, { "nodes", d->trees.nodes->of }, { "roots", d->trees.roots->of },
-		{ "y", d } };
-	const struct {
-		const char *name;
-		int64_t value;
-	} sizes[] = { { "rows", d->extents[0] }, { "trees", d->extents[1] }, { "features", d->reduced_extents[0] },
-		{ "block", walking->rows }, { "per", walking->per }, { "blocks_of_row", walking->blocks_of_row },
-		{ "blocks", kernel->blocks }, { "shift", d->trees.walk->shift } };
-	FOR (i, COUNT(buffers))
-		value_set(values, buffers[i].name, emit_buffer(user, buffers[i].of));
-	FOR (i, COUNT(sizes))
-		value_set(values, sizes[i].name, sizes[i].value);
+	value_set(values, "x", emit_buffer(user, d->body->of), "nodes", emit_buffer(user, d->trees.nodes->of), "roots",
+	        emit_buffer(user, d->trees.roots->of), "y", emit_buffer(user, d));
+	value_set(values, "rows", d->extents[0], "trees", d->extents[1], "features", d->reduced_extents[0], "block",
+	        walking->rows, "per", walking->per, "blocks_of_row", walking->blocks_of_row, "blocks", kernel->blocks,
+	        "shift", d->trees.walk->shift);
 	value_set(values, "word", walk_word(emit->arena, d));
 	value_set(values, "ends", ends_of(emit, kernel, walking), "kernel", emit_kernel_value(emit, kernel), "target",
 	        emit_target_value(emit));

@@ -118,18 +118,8 @@ int64_t winograd_run(const struct target *target, const struct contraction *c)
 static struct value filters_value(const struct target *target, struct arena *arena, const struct contraction *c)
 {
 	struct value filters = value_dict(arena);
-	const struct {
-		const char *key;
-		int64_t value;
-	} sizes[] = {
-		{ "out", c->winograd.w_out },
-		{ "channel", c->winograd.w_channel },
-		{ "row", c->winograd.w_row },
-		{ "column", c->winograd.w_column },
-		{ "k_block", c->k_block },
-	};
-	FOR (i, COUNT(sizes))
-		value_set(filters, sizes[i].key, sizes[i].value);
+	value_set(filters, "out", c->winograd.w_out, "channel", c->winograd.w_channel, "row", c->winograd.w_row,
+	        "column", c->winograd.w_column, "k_block", c->k_block);
 	value_set(filters, "kept", c->winograd.kept, "turns",
 	        value_bool(target->lanes >= 4 && !target->options.small && c->winograd.w_channel == 9
 	                && c->winograd.w_row == 3 && c->winograd.w_column == 1));
@@ -186,28 +176,11 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	struct value values = value_dict(arena), from = value_dict(arena), to = value_dict(arena),
 	             tile = value_dict(arena);
 	const char *name = emit_buffer((void *)(uintptr_t)kernel, c->winograd.x);
-	const struct {
-		const char *key;
-		int64_t value;
-	} sizes[] = {
-		{ "m", c->rewrite->m },
-		{ "batch", y->extents[0] },
-		{ "height", x->extents[2] },
-		{ "width", x->extents[3] },
-		{ "channels_in", c->rewrite->w->extents[1] },
-		{ "channels_out", y->extents[1] },
-		{ "out_height", y->extents[2] },
-		{ "out_width", y->extents[3] },
-		{ "pad_top", c->rewrite->pad_top },
-		{ "pad_left", c->rewrite->pad_left },
-		{ "lanes", emit->target->lanes },
-		{ "panels", c->panels },
-		{ "groups", c->group },
-		{ "warps", c->block.warps },
-		{ "depth", c->block.depth },
-	};
-	FOR (i, COUNT(sizes))
-		value_set(values, sizes[i].key, sizes[i].value);
+	value_set(values, "m", c->rewrite->m, "batch", y->extents[0], "height", x->extents[2], "width", x->extents[3],
+	        "channels_in", c->rewrite->w->extents[1], "channels_out", y->extents[1], "out_height", y->extents[2],
+	        "out_width", y->extents[3], "pad_top", c->rewrite->pad_top, "pad_left", c->rewrite->pad_left, "lanes",
+	        emit->target->lanes, "panels", c->panels, "groups", c->group, "warps", c->block.warps, "depth",
+	        c->block.depth);
 	value_set(from, "name",
 	        c->winograd.x_base ? value_printf(arena, "(%s + %" PRId64 ")", name, c->winograd.x_base)
 	                           : value_string(name),
