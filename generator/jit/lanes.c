@@ -147,7 +147,7 @@ static void judge_leaf(void *user, struct stmt *stmt, double rounds)
 }
 
 /* Less is better: what a value costs, with a short row's overhead. */
-double lane_cost(struct arena *arena, const struct block *body, int var, int64_t extent)
+double call_cost(struct arena *arena, const struct block *body, int var, int64_t extent)
 {
 	struct judging j = { .arena = arena, .var = var };
 	block_leaves(body, judge_leaf, &j);

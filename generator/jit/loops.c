@@ -148,7 +148,7 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 	if (leaf)
 		FOR_ALL (k, nest)
 			if (lane_may_gather(nest.body, nest.loop[k]->var, nest.loop[k]->extent)) {
-				double cost = lane_cost(b->arena, nest.body, nest.loop[k]->var, nest.loop[k]->extent);
+				double cost = call_cost(b->arena, nest.body, nest.loop[k]->var, nest.loop[k]->extent);
 				if (lane < 0 || cost <= least)
 					lane = k, least = cost;
 			}

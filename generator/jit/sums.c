@@ -72,8 +72,8 @@ static bool emit_beside(struct walking *w, const struct stmt *loop, const struct
 	        || b->printer.target->lanes == 1 || step.name == scalars[SCALAR_mul].name
 	        || step.name == scalars[SCALAR_and].name || !lane_may_lie(&loop->body, loop->var, loop->extent)
 	        || !lane_may_lie(&loop->body, d->lane, d->n_most)
-	        || lane_cost(b->arena, &loop->body, loop->var, loop->extent)
-	                <= lane_cost(b->arena, &loop->body, d->lane, d->n_most))
+	        || call_cost(b->arena, &loop->body, loop->var, loop->extent)
+	                <= call_cost(b->arena, &loop->body, d->lane, d->n_most))
 		return false;
 	struct dims inner = { loop->var, d->lane, arena_printf(b->arena, "%" PRId64, loop->extent), d->n, loop->extent,
 		d->n_most };

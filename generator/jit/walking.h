@@ -30,7 +30,7 @@ bool lane_leaf_body(const struct block *);
 bool lane_may_lie(const struct block *, int var, int64_t extent);
 bool lane_may_gather(const struct block *, int var, int64_t extent);
 bool lane_may_find(struct arena *, const struct block *, int row, int64_t extent, int lane);
-double lane_cost(struct arena *, const struct block *, int var, int64_t extent);
+double call_cost(struct arena *, const struct block *, int var, int64_t extent);
 bool lane_turns(const struct block *, int lane, const struct stmt *row, int lanes);
 int64_t lane_longest(const struct block *);
 
