@@ -39,8 +39,9 @@ void find_branches(struct lowered *lowered)
 		        branch = branch->outer)
 			scheduled(branch->condition)->steers = true;
 	}
-	FOR_ALL (i, program->all)
-		program->all.at[i]->branch = steering(program->all.at[i]->branch);
+	FOR_EACH (struct definition *one, program->all) {
+		one->branch = steering(one->branch);
+	}
 }
 
 const struct branch *kernel_branch(const struct kernel *kernel)

@@ -66,8 +66,8 @@ void lowered_check(const struct lowered *lowered)
 {
 	scheduled_check(lowered);
 	fused_check(lowered);
-	FOR_ALL (k, lowered->kernels) {
-		struct checking c = { lowered, lowered->kernels.at[k] };
+	FOR_EACH (struct kernel *one, lowered->kernels) {
+		struct checking c = { lowered, one };
 		assert(c.kernel->blocks > 0);
 		for (const struct branch *branch = kernel_branch(c.kernel); branch; branch = branch->outer)
 			assert(scheduled(branch->condition)->mode == MODE_HOSTED

@@ -154,18 +154,19 @@ static void add_ends(struct lowered *lowered, struct kernel *kernel, const struc
 
 void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 {
-	FOR_ALL (m, kernel->members) {
+	FOR_EACH (struct definition *one, kernel->members) {
 		struct listing l = { lowered, kernel };
-		definition_loads(kernel->members.at[m], list_load, &l);
+		definition_loads(one, list_load, &l);
 		if (ends_by_lanes(lowered->target))
-			add_ends(lowered, kernel, kernel->members.at[m]);
+			add_ends(lowered, kernel, one);
 	}
 	int counted = kernel_counted(kernel);
 	if (counted >= 0)
 		kernel_add_read(lowered, kernel, kernel->members.at[0]->count.of[counted]);
-	FOR_ALL (m, kernel->members)
-		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
-			kernel_add_param(lowered->arena, kernel, kernel->members.at[m], true);
+	FOR_EACH (struct definition *member, kernel->members) {
+		if (scheduled(member)->mode != MODE_LOCAL)
+			kernel_add_param(lowered->arena, kernel, member, true);
+	}
 }
 
 static void count_cost(const struct lowered *lowered, struct kernel *kernel)
@@ -204,9 +205,10 @@ const struct lowered *kernel_inside(const struct kernel *kernel)
 static struct kernel_lanes lanes_inside(const struct lowered *inside)
 {
 	struct kernel_lanes widest = { .count = 1 };
-	FOR_ALL (k, inside->kernels)
-		if (inside->kernels.at[k]->lanes.count > widest.count)
-			widest = inside->kernels.at[k]->lanes;
+	FOR_EACH (struct kernel *one, inside->kernels) {
+		if (one->lanes.count > widest.count)
+			widest = one->lanes;
+	}
 	return widest;
 }
 

@@ -206,8 +206,8 @@ void find_counts(struct lowered *lowered)
 	struct program *program = lowered->program;
 	if (!lowered->counted)
 		return;
-	FOR_ALL (i, program->all) { /* bodies have changed since */
-		struct definition *d = program->all.at[i];
+	FOR_EACH (struct definition *one, program->all) { /* bodies have changed since */
+		struct definition *d = one;
 		if (d->count.reduced[0] && scheduled(d->count.reduced[0])->whole
 		        && !definition_runs_from(lowered->arena, d))
 			d->count.reduced[0] = NULL;
@@ -255,9 +255,10 @@ int kernel_counted(const struct kernel *kernel)
 	const struct definition *last = kernel->members.at[kernel->members.count - 1];
 	FOR (v, (kernel->members.count == 1 ? last->rank : kernel->outer)) {
 		bool all = last->count.of[v] && last->extents[v] > 1;
-		FOR_ALL (m, kernel->members)
-			all &= kernel->members.at[m]->count.of[v] == last->count.of[v]
-			        && is_apart(kernel->members.at[m], v);
+		FOR_EACH (struct definition *member, kernel->members) {
+			all &= member->count.of[v] == last->count.of[v]
+			        && is_apart(member, v);
+		}
 		if (all)
 			return v;
 	}

@@ -146,8 +146,9 @@ void read_dense(struct program *program, const struct target *target)
 	int *uses = arena_new_array(program->arena, int, program->all.count + 1);
 	if (!ends_by_lanes(target) || target->options.log)
 		return;
-	FOR_ALL (i, program->all)
-		definition_loads(program->all.at[i], see_use, uses);
+	FOR_EACH (struct definition *one, program->all) {
+		definition_loads(one, see_use, uses);
+	}
 	FOR_EACH (struct definition *d, program->outputs) {
 		if (!d->lies || d->reduce != REDUCE_NONE || d->rank == 0)
 			continue;

@@ -385,9 +385,10 @@ struct joining {
 
 static bool is_member(const struct kernel *kernel, const struct definition *d)
 {
-	FOR_ALL (i, kernel->members)
-		if (kernel->members.at[i] == d)
+	FOR_EACH (struct definition *member, kernel->members) {
+		if (member == d)
 			return true;
+	}
 	return false;
 }
 
@@ -447,9 +448,10 @@ static bool takes_place(const struct definition *result, const struct definition
 {
 	if (scheduled(result)->mode == MODE_LOCAL || result->type != of->type)
 		return false;
-	FOR_ALL (r, scheduled(of)->readers)
-		if (scheduled(of)->readers.at[r]->number > result->number)
+	FOR_EACH (struct definition *reader, scheduled(of)->readers) {
+		if (reader->number > result->number)
 			return false;
+	}
 	return reads_each(result, of);
 }
 
@@ -574,9 +576,10 @@ static bool is_made_again(
 		        && (member->reduce == REDUCE_NONE || member->order == ORDER_SERIAL)
 		        && !definition_stands_alone(member) && definition_elements(member) <= AGAIN_ELEMENTS
 		        && inner_bytes(member, outer) == (int64_t)dtype_bytes(member->type, 1);
-		FOR_ALL (r, scheduled(member)->readers)
-			again &= scheduled(member)->readers.at[r] == d
-			        || is_member(kernel, scheduled(member)->readers.at[r]);
+		FOR_EACH (struct definition *reader, scheduled(member)->readers) {
+			again &= reader == d
+			        || is_member(kernel, reader);
+		}
 	}
 	return again;
 }
@@ -646,17 +649,19 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		return -1;
 	if (!j.reads || costs_too_much(kernel, d) || !branch_equal(kernel->members.at[0]->branch, d->branch))
 		return -1;
-	FOR_ALL (i, kernel->members)
+	FOR_EACH (struct definition *each, kernel->members) {
 		FOR (v, j.outer)
-			if (kernel->members.at[i]->extents[v] != d->extents[v])
+			if (each->extents[v] != d->extents[v])
 				j.outer = v;
+	}
 	for (;; j.outer--) { /* outer loops of extent 1 at the inner end help nobody */
 		if (j.outer == 0 || d->extents[j.outer - 1] > 1)
 			break;
 	}
 	bool shares = is_worth_sharing(target, d, j.outer);
-	FOR_ALL (i, kernel->members)
-		shares |= is_worth_sharing(target, kernel->members.at[i], j.outer);
+	FOR_EACH (struct definition *one, kernel->members) {
+		shares |= is_worth_sharing(target, one, j.outer);
+	}
 	if (shares)
 		return -1;
 	if (is_made_again(target, kernel, d, j.outer))
@@ -683,8 +688,8 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 /* Does anything between the kernel's members and d, outside the kernel, read one of them?  Then d cannot come along. */
 static bool read_between(const struct kernel *kernel, const struct definition *d)
 {
-	FOR_ALL (i, kernel->members) {
-		const struct scheduled *member = scheduled(kernel->members.at[i]);
+	FOR_EACH (struct definition *one, kernel->members) {
+		const struct scheduled *member = scheduled(one);
 		FOR_EACH (const struct definition *reader, member->readers) {
 			if (reader->number < d->number && !is_member(kernel, reader))
 				return true;

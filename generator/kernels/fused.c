@@ -206,15 +206,16 @@ static struct kernel *reader_of(const struct lowered *lowered, const struct kern
 	struct kernel *reader = NULL;
 	if (scheduled(of)->mode != MODE_DEVICE || of->type != DTYPE_F32)
 		return NULL;
-	FOR_ALL (i, scheduled(of)->readers) {
-		struct kernel *one = scheduled(scheduled(of)->readers.at[i])->kernel;
+	FOR_EACH (struct definition *each, scheduled(of)->readers) {
+		struct kernel *one = scheduled(each)->kernel;
 		if (!one || one == kernel || (reader && one != reader))
 			return NULL;
 		reader = one;
 	}
-	FOR_ALL (i, lowered->views)
-		if (scheduled(lowered->views.at[i])->view_of == of)
+	FOR_EACH (struct definition *view, lowered->views) {
+		if (scheduled(view)->view_of == of)
 			return NULL;
+	}
 	return reader;
 }
 
@@ -222,12 +223,13 @@ static struct kernel *reader_of(const struct lowered *lowered, const struct kern
 static struct definition *result_of_rows(const struct kernel *rows)
 {
 	struct definition *result = NULL;
-	FOR_ALL (m, rows->members)
-		if (scheduled(rows->members.at[m])->mode != MODE_LOCAL) {
+	FOR_EACH (struct definition *member, rows->members) {
+		if (scheduled(member)->mode != MODE_LOCAL) {
 			if (result)
 				return NULL;
-			result = rows->members.at[m];
+			result = member;
 		}
+	}
 	return result;
 }
 
@@ -277,9 +279,9 @@ static bool find_attention(const struct lowered *lowered, struct kernel *first, 
 		return false;
 	const struct contraction *c = last->detail;
 	struct reading order = { l->scores, rows->outer, true };
-	FOR_ALL (m, rows->members) {
-		definition_loads(rows->members.at[m], see_order, &order);
-		order.same &= !definition_stands_alone(rows->members.at[m]);
+	FOR_EACH (struct definition *member, rows->members) {
+		definition_loads(member, see_order, &order);
+		order.same &= !definition_stands_alone(member);
 	}
 	return order.same && c->a->of == l->weights && scheduled(l->weights)->readers.count == 1;
 }
@@ -399,8 +401,8 @@ static void see_window(void *user, const struct expr *load)
 static bool has_windows(const struct kernel *kernel, const int *rows, int axes)
 {
 	struct windows w = { .rows = rows, .axes = axes };
-	FOR_ALL (m, kernel->members) {
-		w.of = kernel->members.at[m];
+	FOR_EACH (struct definition *member, kernel->members) {
+		w.of = member;
 		definition_loads(w.of, see_window, &w);
 	}
 	return w.found;
@@ -796,9 +798,9 @@ static void replace(struct lowered *lowered, const struct links *l, struct fused
 	for (int x = 0; x + 1 < fused->axes; x++)
 		kernel->blocks *= fused->extents[x];
 	FOR (s, l->steps)
-		FOR_ALL (m, l->step[s]->members) {
-			push(lowered->arena, &kernel->members, l->step[s]->members.at[m]);
-			scheduled(l->step[s]->members.at[m])->kernel = kernel;
+		FOR_EACH (struct definition *member, l->step[s]->members) {
+			push(lowered->arena, &kernel->members, member);
+			scheduled(member)->kernel = kernel;
 		}
 	scheduled(l->weights)->mode = MODE_LOCAL;
 	if (l->scores)
@@ -862,8 +864,8 @@ void fused_parameters(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct fused *fused = kernel->detail;
 	FOR (written, 2)
-		FOR_ALL (s, fused->body->kernels)
-			FOR_EACH_AT (const struct param *param, fused->body->kernels.at[s]->params) {
+		FOR_EACH (struct kernel *one, fused->body->kernels) {
+			FOR_EACH_AT (const struct param *param, one->params) {
 				const struct fused_tensor *tensor = fused_tensor(fused, param->of);
 				if (param->written != written
 				        || (!tensor && scheduled(param->of)->mode != MODE_CONSTANT))
@@ -874,6 +876,7 @@ void fused_parameters(struct lowered *lowered, struct kernel *kernel)
 					kernel_add_param(
 					        lowered->arena, kernel, tensor ? tensor->outside : param->of, written);
 			}
+		}
 	FOR (x, fused->axes)
 		if (fused->counts[x])
 			kernel_add_read(lowered, kernel, fused->counts[x]);

@@ -23,9 +23,10 @@ static bool reads_own(const struct definition *result, const struct expr *load)
 
 static bool is_viewed(const struct lowered *lowered, const struct definition *d)
 {
-	FOR_ALL (i, lowered->views)
-		if (scheduled(lowered->views.at[i])->view_of == d)
+	FOR_EACH (struct definition *view, lowered->views) {
+		if (scheduled(view)->view_of == d)
 			return true;
+	}
 	return false;
 }
 

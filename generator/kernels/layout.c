@@ -400,8 +400,8 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 	double least = -1;
 	if (d->source != SOURCE_CONSTANT || d->type != DTYPE_F32 || is_integer(d))
 		return;
-	FOR_ALL (i, scheduled(d)->readers) {
-		const struct contraction *c = scheduled(scheduled(d)->readers.at[i])->contraction;
+	FOR_EACH (struct definition *one, scheduled(d)->readers) {
+		const struct contraction *c = scheduled(one)->contraction;
 		if (c && !c->rewrite && (c->b->of == d || c->a->of == d))
 			return; /* packed, or read row by row */
 	}
@@ -431,11 +431,13 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 void layout(struct lowered *lowered)
 {
 	FOR_EACH (struct kernel *kernel, lowered->kernels) {
-		FOR_ALL (m, kernel->members)
-			choose_layout(lowered, kernel->members.at[m], kernel);
+		FOR_EACH (struct definition *member, kernel->members) {
+			choose_layout(lowered, member, kernel);
+		}
 	}
-	FOR_ALL (i, lowered->program->all)
-		lay_constant(lowered, lowered->program->all.at[i]);
+	FOR_EACH (struct definition *d, lowered->program->all) {
+		lay_constant(lowered, d);
+	}
 }
 
 /* ---- rows without lanes ---- */
@@ -492,8 +494,8 @@ bool keep_lanes(struct lowered *lowered)
 		struct alongside a = { .arena = lowered->arena, .kernel = kernel, .lanes = lowered->target->lanes };
 		if (kernel->shape != SHAPE_LOOPS || kernel->members.count < 2 || !kernel->outer)
 			continue;
-		FOR_ALL (m, kernel->members) {
-			a.d = kernel->members.at[m];
+		FOR_EACH (struct definition *member, kernel->members) {
+			a.d = member;
 			definition_loads(a.d, see_alongside_load, &a);
 			if (scheduled(a.d)->mode != MODE_LOCAL) {
 				const struct index *at[MAX_RANK];

@@ -165,9 +165,10 @@ static bool adds_parts(const struct definition *d)
 static bool feeds_dwords(const struct target *target, const struct definition *d)
 {
 	bool feeds = false;
-	FOR_ALL (i, scheduled(d)->readers)
+	FOR_EACH (struct definition *reader, scheduled(d)->readers) {
 		feeds |=
-		        scheduled(scheduled(d)->readers.at[i])->dwords || scheduled(scheduled(d)->readers.at[i])->pairs;
+		        scheduled(reader)->dwords || scheduled(reader)->pairs;
+	}
 	return feeds && !adds_parts(d) && !target->short_stack;
 }
 
@@ -245,9 +246,9 @@ enum { LOOKED_UP_COST = 4 };
 static bool is_looked_up(const struct definition *d)
 {
 	struct counting all = { .of = d }, outside = { .of = d };
-	FOR_ALL (i, scheduled(d)->readers) {
-		definition_loads(scheduled(d)->readers.at[i], count_site, &all);
-		expr_loads_outside(scheduled(d)->readers.at[i]->body, count_site, &outside);
+	FOR_EACH (struct definition *reader, scheduled(d)->readers) {
+		definition_loads(reader, count_site, &all);
+		expr_loads_outside(reader->body, count_site, &outside);
 	}
 	return all.sites > outside.sites;
 }
@@ -259,8 +260,9 @@ static bool feeds_lanes_from_table(const struct target *target, const struct def
 	if (target->lanes == 1 || target->lanes_are_threads || dtypes[d->type].bits != 8 || d->body->kind != EXPR_LOAD
 	        || d->body->of->source != SOURCE_CONSTANT || !loads_inside(d->body))
 		return false;
-	FOR_ALL (i, scheduled(d)->readers)
-		computes |= scheduled(d)->readers.at[i]->body->kind != EXPR_LOAD;
+	FOR_EACH (struct definition *reader, scheduled(d)->readers) {
+		computes |= reader->body->kind != EXPR_LOAD;
+	}
 	return computes;
 }
 
@@ -271,9 +273,10 @@ enum { COST_MOST = 512 };
 /* A loop and a walk down trees read what is stored alone. */
 static bool feeds_loop(const struct definition *d)
 {
-	FOR_ALL (i, scheduled(d)->readers)
-		if (scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT || scheduled(d)->readers.at[i]->trees.walk)
+	FOR_EACH (struct definition *reader, scheduled(d)->readers) {
+		if (reader->reduce == REDUCE_REPEAT || reader->trees.walk)
 			return true;
+	}
 	return false;
 }
 
@@ -311,9 +314,10 @@ static bool chosen_by_values(const struct expr *load)
 }
 static bool feeds_product(const struct definition *d)
 {
-	FOR_ALL (i, scheduled(d)->readers)
-		if (scheduled(d)->readers.at[i]->sum.products && sites(scheduled(d)->readers.at[i]->body, d) > 0)
+	FOR_EACH (struct definition *reader, scheduled(d)->readers) {
+		if (reader->sum.products && sites(reader->body, d) > 0)
 			return true;
+	}
 	return false;
 }
 
@@ -546,9 +550,10 @@ static void forget_reader(struct definition *of, const struct definition *reader
 {
 	struct scheduled *p = scheduled(of);
 	size_t kept = 0;
-	FOR_ALL (i, p->readers)
-		if (p->readers.at[i] != reader)
-			p->readers.at[kept++] = p->readers.at[i];
+	FOR_EACH (struct definition *one, p->readers) {
+		if (one != reader)
+			p->readers.at[kept++] = one;
+	}
 	p->readers.count = kept;
 }
 
@@ -583,11 +588,13 @@ void layout_row_major(struct definition *d)
 void find_readers(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	FOR_ALL (i, program->all)
-		scheduled(program->all.at[i])->readers.count = 0;
-	FOR_ALL (i, program->all)
-		if (scheduled(program->all.at[i])->mode != MODE_VIRTUAL)
-			note_readers(lowered->arena, program->all.at[i], false);
+	FOR_EACH (struct definition *one, program->all) {
+		scheduled(one)->readers.count = 0;
+	}
+	FOR_EACH (struct definition *d, program->all) {
+		if (scheduled(d)->mode != MODE_VIRTUAL)
+			note_readers(lowered->arena, d, false);
+	}
 }
 
 void place(struct lowered *lowered)
@@ -603,8 +610,9 @@ void place(struct lowered *lowered)
 		FOR (p, COUNT(rewrite->parts))
 			scheduled(rewrite->parts[p])->rewrite = rewrite;
 	}
-	FOR_ALL (i, program->all)
-		note_readers(lowered->arena, program->all.at[i], false);
+	FOR_EACH (struct definition *one, program->all) {
+		note_readers(lowered->arena, one, false);
+	}
 	settle_modes(lowered);
 	FOR (i, lowered->choice_count)
 		if (!lowered->choices[i].used && !lowered->choices[i].lent)

@@ -67,17 +67,19 @@ static void widen_in(struct keeping *keeping, struct definition *reader)
 void keep_narrow(struct program *program)
 {
 	VECTOR(struct definition *) wide = { 0 };
-	FOR_ALL (i, program->all)
-		if (was_narrow(program->all.at[i]))
-			push(program->arena, &wide, program->all.at[i]);
+	FOR_EACH (struct definition *each, program->all) {
+		if (was_narrow(each))
+			push(program->arena, &wide, each);
+	}
 	FOR_ALL (w, wide) {
 		struct keeping keeping = { program, wide.at[w] };
 		struct definition *d = wide.at[w];
 		d->original->body = expr_redirect(program->arena, d->original->body, inside, &keeping);
-		FOR_ALL (i, program->all)
-			if (program->all.at[i]->source == SOURCE_COMPUTED
-			        && program->all.at[i]->reduce != REDUCE_REPEAT)
-				widen_in(&keeping, program->all.at[i]);
+		FOR_EACH (struct definition *one, program->all) {
+			if (one->source == SOURCE_COMPUTED
+			        && one->reduce != REDUCE_REPEAT)
+				widen_in(&keeping, one);
+		}
 	}
 }
 
@@ -193,10 +195,11 @@ static void narrow_readers(struct program *program, const struct target *target,
 void keep_large(struct program *program, const struct target *target)
 {
 	VECTOR(struct definition *) wide = { 0 };
-	FOR_ALL (i, program->all)
-		if (definition_elements(program->all.at[i]) * 4 >= LARGE_LEAST
-		        && narrow_of(program->arena, program->all.at[i]))
-			push(program->arena, &wide, program->all.at[i]);
+	FOR_EACH (struct definition *d, program->all) {
+		if (definition_elements(d) * 4 >= LARGE_LEAST
+		        && narrow_of(program->arena, d))
+			push(program->arena, &wide, d);
+	}
 	FOR_ALL (w, wide)
 		narrow_readers(program, target, wide.at[w]);
 	program_remove_dead(program);

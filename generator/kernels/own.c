@@ -28,9 +28,10 @@ void own_choose(struct lowered *lowered, struct kernel *kernel)
 	struct own_tensors *tensors = arena_new(lowered->arena, struct own_tensors);
 	tensors->operand = definition_repeats(kernel->root)->loop.operand;
 	tensors->results = arena_new_array(lowered->arena, struct definition *, outs);
-	FOR_ALL (m, kernel->members)
-		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
-			tensors->results[kernel->members.at[m]->loop.part] = kernel->members.at[m];
+	FOR_EACH (struct definition *member, kernel->members) {
+		if (scheduled(member)->mode != MODE_LOCAL)
+			tensors->results[member->loop.part] = member;
+	}
 	FOR (k, outs) {
 		const struct definition *of = repeat->body->outputs.at[k];
 		if (!tensors->results[k]) /* the kernel writes it whether anybody wants it or not */

@@ -235,8 +235,8 @@ void plan(struct lowered *lowered)
 		scheduled(d)->offset = scheduled(scheduled(d)->view_of)->offset
 		        + (int64_t)dtype_bytes(d->type, (size_t)scheduled(d)->view_offset);
 	}
-	FOR_ALL (i, program->all) {
-		struct scheduled *d = scheduled(program->all.at[i]);
+	FOR_EACH (struct definition *one, program->all) {
+		struct scheduled *d = scheduled(one);
 		if (d->mode == MODE_DEVICE && d->lies_in)
 			d->offset = place_of(d->lies_in)->offset;
 	}

@@ -32,8 +32,9 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 {
 	FOR_EACH (const struct kernel *kernel, lowered->kernels) {
 		text_printf(out, "%s  %s  nodes", kernel->name, shapes[kernel->shape].name);
-		FOR_ALL (m, kernel->members)
-			text_printf(out, " %s", kernel->members.at[m]->name);
+		FOR_EACH (struct definition *member, kernel->members) {
+			text_printf(out, " %s", member->name);
+		}
 		text_printf(out, "\n    blocks    %" PRId64 "%s%s\n", kernel->blocks, kernel->blocks_of ? ", " : "",
 		        kernel->blocks_of ? kernel->blocks_of : "");
 		for (const struct branch *branch = kernel_branch(kernel); branch; branch = branch->outer)

@@ -69,9 +69,10 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 	rounds->results = arena_new_array(lowered->arena, struct definition *, outs);
 	rounds->place = arena_new_array(lowered->arena, int64_t, outs);
 	rounds->other = arena_new_array(lowered->arena, int64_t, outs);
-	FOR_ALL (m, kernel->members)
-		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
-			rounds->results[kernel->members.at[m]->loop.part] = kernel->members.at[m];
+	FOR_EACH (struct definition *member, kernel->members) {
+		if (scheduled(member)->mode != MODE_LOCAL)
+			rounds->results[member->loop.part] = member;
+	}
 	int64_t bytes = (rounds->body->workspace_bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
 	FOR (k, outs) {
 		const struct definition *output = rounds->body->program->outputs.at[k];
@@ -99,8 +100,9 @@ void repeat_parameters(struct lowered *lowered, struct kernel *kernel)
 	}
 	if (rounds->scratch)
 		kernel_add_param(lowered->arena, kernel, rounds->scratch, true);
-	FOR_ALL (s, rounds->body->kernels)
-		kernel->flops += (double)rounds->repeat->rounds * rounds->body->kernels.at[s]->flops;
+	FOR_EACH (struct kernel *one, rounds->body->kernels) {
+		kernel->flops += (double)rounds->repeat->rounds * one->flops;
+	}
 }
 
 bool repeat_same(const struct kernel *a, const struct kernel *b)

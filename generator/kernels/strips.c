@@ -170,9 +170,10 @@ static bool is_alone(const struct lowered *lowered, const struct definition *map
 	        || m->steers || !m->kernel || m->kernel->shape != SHAPE_LOOPS || m->kernel->members.count != 1
 	        || m->readers.count != 1 || definition_is_counted(map) || definition_is_counted(product->root))
 		return false;
-	FOR_ALL (i, lowered->views)
-		if (scheduled(lowered->views.at[i])->view_of == map)
+	FOR_EACH (struct definition *view, lowered->views) {
+		if (scheduled(view)->view_of == map)
 			return false;
+	}
 	return true;
 }
 
@@ -266,8 +267,8 @@ static struct span span_of(const struct lowered *lowered, const struct definitio
 	int end = (int)lowered->kernels.count - 1;
 	const struct kernel *writer = scheduled(d)->kernel;
 	struct span span = { writer ? writer->number : 0, writer ? writer->number : 0 };
-	FOR_ALL (i, scheduled(d)->readers) {
-		const struct kernel *reader = scheduled(scheduled(d)->readers.at[i])->kernel;
+	FOR_EACH (struct definition *one, scheduled(d)->readers) {
+		const struct kernel *reader = scheduled(one)->kernel;
 		span.last = reader && reader->number > span.last ? reader->number : span.last;
 	}
 	span.last = d->port.is_output ? end : span.last;
@@ -311,11 +312,13 @@ static void replace(struct lowered *lowered, struct kernel *product, struct stri
 	*kernel = (struct kernel){ .shape = SHAPE_STRIPS, .root = product->root, .detail = strips };
 	strips->product = product;
 	push(lowered->arena, &kernel->members, strips->map);
-	FOR_ALL (m, product->members)
-		push(lowered->arena, &kernel->members, product->members.at[m]);
+	FOR_EACH (struct definition *each, product->members) {
+		push(lowered->arena, &kernel->members, each);
+	}
 	struct kernel *map = scheduled(strips->map)->kernel;
-	FOR_ALL (m, kernel->members)
-		scheduled(kernel->members.at[m])->kernel = kernel;
+	FOR_EACH (struct definition *member, kernel->members) {
+		scheduled(member)->kernel = kernel;
+	}
 	scheduled(strips->map)->mode = MODE_LOCAL;
 	FOR_EACH (struct kernel *one, lowered->kernels) {
 		if (one != map)

@@ -252,11 +252,12 @@ bool tile_refuse(const struct lowered *lowered, const struct kernel *kernel, ref
 	const struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
 	if (!c || c->tile.rows * c->tile.vecs < 2)
 		return false;
-	FOR_ALL (k, lowered->kernels)
-		if (lowered->kernels.at[k] == kernel || lowered->kernels.at[k]->same == kernel)
+	FOR_EACH (struct kernel *one, lowered->kernels) {
+		if (one == kernel || one->same == kernel)
 			push(lowered->program->build->arena, refused,
 			        (struct refused_tile){
-			                lowered->kernels.at[k]->root->name, c->tile.rows * c->tile.vecs });
+			                one->root->name, c->tile.rows * c->tile.vecs });
+	}
 	return true;
 }
 

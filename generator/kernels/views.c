@@ -38,10 +38,11 @@ static void see_load(void *user, const struct expr *load)
 
 static struct definition *view_of(struct lowered *lowered, struct definition *base, int64_t offset)
 {
-	FOR_ALL (i, lowered->views)
-		if (scheduled(lowered->views.at[i])->view_of == base
-		        && scheduled(lowered->views.at[i])->view_offset == offset)
-			return lowered->views.at[i];
+	FOR_EACH (struct definition *one, lowered->views) {
+		if (scheduled(one)->view_of == base
+		        && scheduled(one)->view_offset == offset)
+			return one;
+	}
 	struct scheduled *copy = arena_new(lowered->arena, struct scheduled);
 	struct definition *view = &copy->of;
 	*copy = *scheduled(base);
@@ -81,14 +82,15 @@ static void view_kernel(struct lowered *lowered, struct kernel *kernel)
 	struct viewing v = { .lowered = lowered };
 	struct contraction *c = kernel->detail; /* before there are chains */
 	bool any = false;
-	FOR_ALL (m, kernel->members) {
-		definition_loads(kernel->members.at[m], see_load, &v);
+	FOR_EACH (struct definition *one, kernel->members) {
+		definition_loads(one, see_load, &v);
 	}
 	FOR_ALL (i, v.bases) {
 		/* the factors of a contraction are found already; what it writes is not a slice */
 		bool stays = !v.offsets.at[i] || (c && (c->a->of == v.bases.at[i] || c->b->of == v.bases.at[i]));
-		FOR_ALL (m, kernel->members)
-			stays |= kernel->members.at[m] == v.bases.at[i];
+		FOR_EACH (struct definition *member, kernel->members) {
+			stays |= member == v.bases.at[i];
+		}
 		push(lowered->arena, &v.views, stays ? NULL : view_of(lowered, v.bases.at[i], v.offsets.at[i]));
 		any |= !stays;
 	}
@@ -162,15 +164,16 @@ static bool view_dwords(struct lowered *lowered, struct definition *d)
 	FOR (v, d->rank)
 		s->stride[v] = index_factor(first, v) / bytes.count;
 	bool fits = true;
-	FOR_ALL (i, s->readers) {
-		struct contraction *c = scheduled(s->readers.at[i])->contraction;
+	FOR_EACH (struct definition *one, s->readers) {
+		struct contraction *c = scheduled(one)->contraction;
 		fits &= !c || contraction_arrange(lowered->arena, c);
 	}
 	if (!fits) {
 		memcpy(s->stride, before.stride, sizeof s->stride);
-		FOR_ALL (i, s->readers)
-			if (scheduled(s->readers.at[i])->contraction)
-				contraction_arrange(lowered->arena, scheduled(s->readers.at[i])->contraction);
+		FOR_EACH (struct definition *reader, s->readers) {
+			if (scheduled(reader)->contraction)
+				contraction_arrange(lowered->arena, scheduled(reader)->contraction);
+		}
 		return false;
 	}
 	s->view_of = of;
@@ -184,11 +187,13 @@ static bool view_dwords(struct lowered *lowered, struct definition *d)
 void view(struct lowered *lowered)
 {
 	size_t kept = 0;
-	FOR_ALL (k, lowered->kernels)
-		if (!view_dwords(lowered, lowered->kernels.at[k]->root))
-			(lowered->kernels.at[kept] = lowered->kernels.at[k])->number = (int)kept, kept++;
+	FOR_EACH (struct kernel *each, lowered->kernels) {
+		if (!view_dwords(lowered, each->root))
+			(lowered->kernels.at[kept] = each)->number = (int)kept, kept++;
+	}
 	lowered->kernels.count = kept;
-	FOR_ALL (k, lowered->kernels)
-		if (shapes[lowered->kernels.at[k]->shape].viewed)
-			view_kernel(lowered, lowered->kernels.at[k]);
+	FOR_EACH (struct kernel *one, lowered->kernels) {
+		if (shapes[one->shape].viewed)
+			view_kernel(lowered, one);
+	}
 }

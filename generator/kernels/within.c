@@ -76,8 +76,8 @@ static bool keeps_within(const struct kernel *kernel, const struct definition *i
 	if (kernel->shape == SHAPE_CONTRACTION ? !contraction_keeps_within(kernel->detail, input)
 	                                       : !counts_input(kernel->within, input))
 		return false;
-	FOR_ALL (m, kernel->members) {
-		w.reader = kernel->members.at[m];
+	FOR_EACH (struct definition *member, kernel->members) {
+		w.reader = member;
 		definition_loads(w.reader, see_load, &w);
 	}
 	return w.all;

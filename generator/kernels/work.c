@@ -111,15 +111,16 @@ struct work kernel_work(const struct lowered *lowered, const struct kernel *kern
 	struct work work = { .bytes = bytes_of(lowered, kernel) };
 	if (kernel->shape == SHAPE_REPEAT) {
 		const struct lowered *body = kernel_inside(kernel);
-		FOR_ALL (k, body->kernels) {
-			struct work one = kernel_work(body, body->kernels.at[k]);
+		FOR_EACH (struct kernel *each, body->kernels) {
+			struct work one = kernel_work(body, each);
 			work.multiply_adds += (double)kernel->root->loop.repeat->rounds * one.multiply_adds;
 			work.operations += (double)kernel->root->loop.repeat->rounds * one.operations;
 			work.product = one.product ? one.product : work.product;
 		}
 		return work;
 	}
-	FOR_ALL (m, kernel->members)
-		add_member(lowered, kernel->members.at[m], &work);
+	FOR_EACH (struct definition *member, kernel->members) {
+		add_member(lowered, member, &work);
+	}
 	return work;
 }

@@ -695,8 +695,9 @@ struct loops *loops_build(
 	struct building b = { .kernel = kernel, .outer = kernel->members.count == 1 ? 0 : kernel->outer };
 	const struct definition *d = kernel->members.at[0];
 	bool any = false;
-	FOR_ALL (i, kernel->members)
-		any |= definition_elements(kernel->members.at[i]) > 0;
+	FOR_EACH (struct definition *member, kernel->members) {
+		any |= definition_elements(member) > 0;
+	}
 	b.loops = loops_new(build, arena, target, kernel);
 	if (!any) { /* nothing to compute: an empty block */
 		building_cells(&b);

@@ -255,7 +255,8 @@ bool loops_rows(struct building *b)
 	FOR_ALL (c, b->loops->cells)
 		if (b->loops->cells.at[c]->kind == CELL_ARRAY)
 			building_array(b->loops, b->loops->cells.at[c]);
-	FOR_ALL (m, kernel->members)
-		(kernel->members.at[m]->reduce ? define_sum : define_elements)(&r, kernel->members.at[m]);
+	FOR_EACH (struct definition *member, kernel->members) {
+		(member->reduce ? define_sum : define_elements)(&r, member);
+	}
 	return true;
 }

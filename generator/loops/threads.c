@@ -97,8 +97,8 @@ static int neighbours_of(const struct elements *e, int64_t all)
 	const struct kernel *kernel = e->b->kernel;
 	int bits = 8, cost = 0, unit = e->count ? e->order[e->count - 1] : 0;
 	struct sharing sharing = { e->b->loops->arena, NULL, unit, false };
-	FOR_ALL (i, kernel->members) {
-		sharing.d = kernel->members.at[i];
+	FOR_EACH (struct definition *member, kernel->members) {
+		sharing.d = member;
 		cost += expr_cost(sharing.d->body) * (int)definition_terms(sharing.d);
 		if (scheduled(sharing.d)->mode != MODE_LOCAL && dtypes[sharing.d->type].bits > bits)
 			bits = dtypes[sharing.d->type].bits;
