@@ -13,7 +13,7 @@ struct value data_of(struct build *build, const json_t *json)
 	case JSON_OBJECT:
 		value = value_dict(arena);
 		json_object_foreach((json_t *)json, key, item)
-		        value_dict_set(value, arena_copy(arena, key, strlen(key)), data_of(build, item));
+		        value_set(value, arena_copy(arena, key, strlen(key)), data_of(build, item));
 		return value;
 	case JSON_ARRAY:
 		value = value_list(arena);

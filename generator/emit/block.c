@@ -70,12 +70,11 @@ static struct value boxes_value(struct printing *p, struct printer *printer)
 	struct value list = value_list(p->arena);
 	int count = block_boxes(p->emit->target, c, boxes);
 	FOR (i, count) {
-		struct value box = value_dict(p->arena);
 		const struct index *at[2];
 		box_begins(p->arena, c, &boxes[i].lies, i > 0, at);
-		value_set_string(box, "term", printer_index(printer, at[0]));
-		value_set_string(box, "row", printer_index(printer, at[1]));
-		value_list_add(list, box);
+		value_list_add(list,
+		        value_dict_of(
+		                p->arena, "term", printer_index(printer, at[0]), "row", printer_index(printer, at[1])));
 	}
 	return count ? list : value_none();
 }
@@ -88,10 +87,9 @@ static struct value axes_of(struct printing *p, int first, int count)
 	for (int v = first + count - 1; v >= first; v--)
 		by *= p->c->extents[v];
 	for (int v = first; v < first + count; v++) {
-		struct value axis = value_dict(p->arena);
 		by /= p->c->extents[v];
-		value_set(axis, "name", p->names[v], "by", by, "extent", p->c->extents[v]);
-		value_list_add(list, axis);
+		value_list_add(
+		        list, value_dict_of(p->arena, "name", p->names[v], "by", by, "extent", p->c->extents[v]));
 	}
 	return list;
 }
@@ -107,12 +105,10 @@ static struct value a_value(struct printing *p, struct printer *printer)
 		const char *at = printer_index(printer, pad->at);
 		text_printf(&there, " && %s >= %" PRId64 " && %s < %" PRId64, at, pad->from, at, pad->to);
 	}
-	value_set(a, "there", value_copy(p->arena, there.count ? there.at : "", there.count));
-	value_set(a, "floats", block_a_together(c), "near",
-	        value_bool(p->kernel->joined && scheduled(c->a->of)->mode == MODE_DEVICE));
-	value_set(a, "by_rows", a_by_rows(c));
-	value_set(a, "step", block_a_step(c), "swizzled", product_is_matrix(c->product));
-	value_set(a, "from", printer_address(printer, c->a->of, c->a_at));
+	value_set(a, "there", value_copy(p->arena, there.count ? there.at : "", there.count), "floats",
+	        block_a_together(c), "near", value_bool(p->kernel->joined && scheduled(c->a->of)->mode == MODE_DEVICE),
+	        "by_rows", a_by_rows(c), "step", block_a_step(c), "swizzled", product_is_matrix(c->product), "from",
+	        printer_address(printer, c->a->of, c->a_at));
 	text_release(&there);
 	return a;
 }
@@ -124,12 +120,9 @@ static struct value codes_value(struct printing *p)
 	const struct contraction *c = p->c;
 	if (!c->codes.bits)
 		return value_none();
-	struct value codes = value_dict(p->arena);
 	int64_t words = codes_words(c), blocks = c->terms > 1 ? c->extents[c->column + 1] : 1;
-	value_set(codes, "chunk", codes_chunk(c), "rows", words);
-	value_set(codes, "alike", codes_alike(c), "block", words / blocks, "head", 1 + c->codes.zeros, "each",
-	        32 / c->codes.bits);
-	return codes;
+	return value_dict_of(p->arena, "chunk", codes_chunk(c), "rows", words, "alike", codes_alike(c), "block",
+	        words / blocks, "head", 1 + c->codes.zeros, "each", 32 / c->codes.bits);
 }
 
 static struct value b_value(struct printing *p, struct printer *printer)
@@ -144,15 +137,13 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	with[c->column] = index_add(
 	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
 	value_set(b, "columns", c->extents[c->column], "packed", packed, "element",
-	        c->arranged.wide ? contraction_element_of_b(c) : "float");
-	value_set(b, "each",
+	        c->arranged.wide ? contraction_element_of_b(c) : "float", "each",
 	        packed && !c->codes.bits ? COPY_BYTES / (int64_t)dtype_bytes(c->b->type, 1)
 	                : quads          ? QUAD
-	                                 : 1);
-	value_set(b, "codes", codes_value(p), "by_columns", groups);
-	value_set(b, "by_terms", value_bool(b_transposed(c) && index_factor(c->b_at, c->column + c->terms) == 1));
-	value_set(b, "step", block_b_step(p));
-	value_set(b, "from",
+	                                 : 1,
+	        "codes", codes_value(p), "by_columns", groups, "by_terms",
+	        value_bool(b_transposed(c) && index_factor(c->b_at, c->column + c->terms) == 1), "step",
+	        block_b_step(p), "from",
 	        packed ? value_none()
 	               : value_string(printer_address(printer, c->b->of, index_substitute(p->arena, c->b_at, with))));
 	p->names[SPARE_VEC] = "v";
@@ -201,10 +192,8 @@ struct value block_value(struct printing *p, struct printer *printer)
 		far = c->b_mode != B_PACKED && index_factor(c->b_at, v) > far ? index_factor(c->b_at, v) : far;
 	}
 	value_set(block, "index", most + (tall + c->block.depth) * far < INT32_MAX ? "int" : "long", "passed", passed,
-	        "axes", axes_of(p, c->batches, c->rows));
-	value_set(block, "term_axes", axes_of(p, c->column + 1, c->terms), "stages", c->block.stages);
-	value_set(block, "ahead", c->block.stages - (product_is_of_groups(c->product) ? 2 : 1));
-	value_set(block, "unroll",
+	        "axes", axes_of(p, c->batches, c->rows), "term_axes", axes_of(p, c->column + 1, c->terms), "stages",
+	        c->block.stages, "ahead", c->block.stages - (product_is_of_groups(c->product) ? 2 : 1), "unroll",
 	        product_is_of_groups(c->product)           ? 1
 	                : product_is_matrix(c->product)    ? c->block.depth / c->product->together
 	                : c->tile.rows * c->tile.vecs > 32 ? 1
@@ -212,11 +201,9 @@ struct value block_value(struct printing *p, struct printer *printer)
 	                : codes_in_tile(c)                 ? CODES_UNROLL * c->codes.bits / 32
 	                : c->tile.rows * c->tile.vecs < 3  ? c->block.depth / BLOCK_UNROLL
 	                                                   : 8,
-	        "stage", stage, "shared", floats);
-	value_set(block, "dynamic", value_bool(block_dynamic(p->emit->target, c)));
-	value_set(block, "boxes", boxes_value(p, printer), "sums_apart", block_sums_apart(c), "heavy_rows",
-	        product_is_matrix(c->product) ? c->product->m : floats / c->block.warps / (c->tile.vecs * lanes));
-	value_set(block, "a", a_value(p, printer));
-	value_set(block, "b", b_value(p, printer));
+	        "stage", stage, "shared", floats, "dynamic", value_bool(block_dynamic(p->emit->target, c)), "boxes",
+	        boxes_value(p, printer), "sums_apart", block_sums_apart(c), "heavy_rows",
+	        product_is_matrix(c->product) ? c->product->m : floats / c->block.warps / (c->tile.vecs * lanes), "a",
+	        a_value(p, printer), "b", b_value(p, printer));
 	return block;
 }

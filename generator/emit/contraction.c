@@ -35,13 +35,10 @@ static struct value pad_value(struct printing *p, const struct range *pad)
 {
 	const struct index *zero[MAX_VARS];
 	struct printer printer = contraction_printer(p, NULL);
-	struct value value = value_dict(p->arena);
 	printer.lane = -1;
 	contraction_at_k_block(p, packs_group_of_a(p->c), zero);
-	value_set_string(value, "base", printer_index(&printer, index_substitute(p->arena, pad->at, zero)));
-	value_set_int(value, "from", pad->from);
-	value_set_int(value, "to", pad->to);
-	return value;
+	return value_dict_of(p->arena, "base", printer_index(&printer, index_substitute(p->arena, pad->at, zero)),
+	        "from", pad->from, "to", pad->to);
 }
 
 static struct value packed_a_value(struct printing *p)
@@ -55,26 +52,19 @@ static struct value packed_a_value(struct printing *p)
 		return value_none();
 	for (int t = -1; t < c->terms; t++) {
 		const struct stride *s = t < 0 ? &p->row_stride : &p->term_stride[t];
-		struct value stride = value_dict(arena);
 		if (!s->name)
 			continue;
-		value_set_string(stride, "name", s->name);
-		value_set_int(stride, "direct", s->direct);
-		value_set_int(stride, "packed", s->packed);
-		value_list_add(strides, stride);
+		value_list_add(
+		        strides, value_dict_of(arena, "name", s->name, "direct", s->direct, "packed", s->packed));
 	}
 	/* The innermost dim is copied as one run; where it has a pad, the part of it that is there, between zeros. */
 	const struct stage_dim *last = stage->dims ? &stage->dim[stage->dims - 1] : NULL;
 	bool run = last && !last->pad;
 	FOR (i, stage->dims - run) {
 		const struct stage_dim *d = &stage->dim[i];
-		struct value dim = value_dict(arena);
-		value_dict_set(dim, "name", value_printf(arena, "p%d", i));
-		value_set_int(dim, "extent", d->extent);
-		value_set_int(dim, "stride", d->stride);
-		value_set_int(dim, "factor", d->factor);
-		value_dict_set(dim, "pad", d->pad ? pad_value(p, d->pad) : value_none());
-		value_list_add(dims, dim);
+		value_list_add(dims,
+		        value_dict_of(arena, "name", value_printf(arena, "p%d", i), "extent", d->extent, "stride",
+		                d->stride, "factor", d->factor, "pad", d->pad ? pad_value(p, d->pad) : value_none()));
 	}
 	FOR (i, c->pad_count) {
 		const struct range *range = &c->arranged.pads[i];
@@ -85,8 +75,8 @@ static struct value packed_a_value(struct printing *p)
 			reach += index_factor(range->at, c->column + 1 + t) * (packed_a_extent(c, t) - 1);
 		FOR (k, stage->dims)
 			along |= stage->dim[k].pad == range;
-		value_set_int(pad, "row", contraction_row(c) >= 0 ? index_factor(range->at, contraction_row(c)) : 0);
-		value_set_int(pad, "reach", reach);
+		value_set(pad, "row", contraction_row(c) >= 0 ? index_factor(range->at, contraction_row(c)) : 0,
+		        "reach", reach);
 		value_list_add(pads, pad);
 		if (!along)
 			value_list_add(others, pad);
@@ -94,30 +84,22 @@ static struct value packed_a_value(struct printing *p)
 	int lanes = p->emit->target->lanes;
 	bool wide = lanes > 1 && !p->emit->target->lanes_are_threads && last
 	        && (run ? last->stride == 1 : last->pad && last->factor == 1 && last->stride == 1);
-	value_set_bool(packed_a, "wide", wide);
+	value_set(packed_a, "wide", wide);
 	int64_t floats = stage->floats + (wide ? lanes - 1 : 0);
 	floats = packs_group_of_a(c) ? ceil_div(floats, lanes) * lanes : floats;
-	value_set_int(packed_a, "floats", floats);
-	value_set_int(packed_a, "blocks", packs_group_of_a(c) ? c->staging.a_blocks : 1);
-	value_set_bool(packed_a, "always", c->staging.copied);
-	value_set_string(packed_a, "base", contraction_base_of_a(p, packs_group_of_a(c)));
-	value_set_string(packed_a, "of_k_block",
+	value_set(packed_a, "floats", floats, "blocks", packs_group_of_a(c) ? c->staging.a_blocks : 1, "always",
+	        c->staging.copied, "base", contraction_base_of_a(p, packs_group_of_a(c)), "of_k_block",
 	        packs_group_of_a(c) && c->k_block
 	                ? arena_printf(arena, " + %" PRId64 " * %s", p->term_stride[0].packed, p->names[K_BLOCK_VAR])
-	                : "");
-	value_dict_set(packed_a, "place",
+	                : "",
+	        "place",
 	        packs_rows_of_a(c) ? value_printf(arena, " + %s%s",
 	                stage->of_row == 1 ? "" : arena_printf(arena, "%" PRId64 " * ", stage->of_row),
 	                p->names[contraction_row(c)])
-	                           : value_printf(arena, " + %" PRId64 " * (block - first)", floats));
-	value_set_bool(packed_a, "row", packs_rows_of_a(c));
-	value_dict_set(packed_a, "strides", strides);
-	value_dict_set(packed_a, "dims", dims);
-	value_dict_set(packed_a, "pads", pads);
-	value_dict_set(packed_a, "others", others);
-	value_set_bool(packed_a, "span", last && last->pad && last->factor == 1);
-	value_set_int(packed_a, "run", run ? last->extent : 1);
-	value_set_int(packed_a, "step", run ? last->stride : 1);
+	                           : value_printf(arena, " + %" PRId64 " * (block - first)", floats),
+	        "row", packs_rows_of_a(c), "strides", strides, "dims", dims, "pads", pads, "others", others, "span",
+	        value_bool(last && last->pad && last->factor == 1), "run", run ? last->extent : 1, "step",
+	        run ? last->stride : 1);
 	return packed_a;
 }
 
@@ -192,38 +174,28 @@ static struct value pool_value(struct printing *p)
 	const struct contraction *c = p->c;
 	if (!c->pool.d)
 		return value_none();
-	struct value pool = value_dict(p->arena), parts = value_list(p->arena), taps = value_list(p->arena);
+	struct value parts = value_list(p->arena), taps = value_list(p->arena);
 	int64_t columns = c->extents[c->column], lanes = p->emit->target->lanes, whole = columns / lanes * lanes;
 	FOR (t, c->pool.size[0] * c->pool.size[1])
 		value_list_add(taps, value_int(t));
 	FOR (tail, 2) {
 		struct pool_part *user = arena_new(p->arena, struct pool_part);
-		struct value part = value_dict(p->arena);
 		*user = (struct pool_part){ p, tail ? columns - whole : 0 };
 		if (tail ? columns == whole : !whole)
 			continue;
-		value_dict_set(part, "columns",
-		        !c->pool.by_panel             ? value_int(tail ? columns : whole)
-		                : columns % c->panels ? value_string("vecs")
-		                                      : value_int(c->tile.vecs));
-		value_set_int(part, "first", tail ? whole : 0);
-		value_dict_set(part, "load", value_function(p->arena, "load", "tap", call_pool_load, user));
-		value_dict_set(part, "store", value_function(p->arena, "store", "value", call_pool_store, user));
-		value_list_add(parts, part);
+		value_list_add(parts,
+		        value_dict_of(p->arena, "columns",
+		                !c->pool.by_panel             ? value_int(tail ? columns : whole)
+		                        : columns % c->panels ? value_string("vecs")
+		                                              : value_int(c->tile.vecs),
+		                "first", tail ? whole : 0, "load",
+		                value_function(p->arena, "load", "tap", call_pool_load, user), "store",
+		                value_function(p->arena, "store", "value", call_pool_store, user)));
 	}
-	value_set_int(pool, "floats", p->pooled.floats);
-	value_set_bool(pool, "by_panel", c->pool.by_panel);
-	value_set_string(pool, "lane", c->pool.by_panel ? "e" : "c");
-	value_set_int(pool, "size", c->pool.size[0]);
-	value_set_int(pool, "stride", c->pool.stride[0]);
-	value_set_int(pool, "across", c->pool.d->extents[c->pool.d->rank - 1]);
-	value_set_string(pool, "row", p->names[c->batches + c->rows - 2]);
-	value_set_string(pool, "scratch_row", p->names[POOL_VAR]);
-	value_set_string(pool, "out_row", "q");
-	value_set_string(pool, "out_column", "l");
-	value_dict_set(pool, "taps", taps);
-	value_dict_set(pool, "parts", parts);
-	return pool;
+	return value_dict_of(p->arena, "floats", p->pooled.floats, "by_panel", c->pool.by_panel, "lane",
+	        c->pool.by_panel ? "e" : "c", "size", c->pool.size[0], "stride", c->pool.stride[0], "across",
+	        c->pool.d->extents[c->pool.d->rank - 1], "row", p->names[c->batches + c->rows - 2], "scratch_row",
+	        p->names[POOL_VAR], "out_row", "q", "out_column", "l", "taps", taps, "parts", parts);
 }
 
 /* A group's part of a panel, transposed where rows lie side by side in the result. */
@@ -232,7 +204,6 @@ static struct value transposed_store_value(struct printing *p)
 	const struct contraction *c = p->c;
 	if (!c->staging.transposed)
 		return value_none();
-	struct value transposed_store = value_dict(p->arena);
 	const struct index *with[MAX_VARS] = { 0 };
 	struct printer printer = contraction_printer(p, NULL);
 	printer.lane = -1;
@@ -243,21 +214,14 @@ static struct value transposed_store_value(struct printing *p)
 	if (c->staging.around && c->staging.around != rows)
 		to = arena_printf(p->arena, "%s + %" PRId64 " * (first / %" PRId64 ")", to, c->staging.around - rows,
 		        c->staging.span);
-	value_set_int(transposed_store, "floats", c->staging.transposed * contraction_transposed_width(p));
-	value_set_int(transposed_store, "width", contraction_transposed_width(p));
-	value_set_int(transposed_store, "span", c->staging.around ? c->staging.span : 0);
-	value_set_string(transposed_store, "first", contraction_transposed_row(p, "first"));
-	value_set_string(transposed_store, "last", contraction_transposed_row(p, "last"));
-	value_set_string(transposed_store, "row", contraction_transposed_row(p, "block"));
-	value_set_int(transposed_store, "columns", c->extents[c->column]);
-	value_set_int(transposed_store, "apart", index_factor(c->out_at, c->column));
-	value_set_string(transposed_store, "to", to);
-	value_set_string(transposed_store, "c", dtypes[c->result->type].c);
-	value_set_string(transposed_store, "word",
+	return value_dict_of(p->arena, "floats", c->staging.transposed * contraction_transposed_width(p), "width",
+	        contraction_transposed_width(p), "span", c->staging.around ? c->staging.span : 0, "first",
+	        contraction_transposed_row(p, "first"), "last", contraction_transposed_row(p, "last"), "row",
+	        contraction_transposed_row(p, "block"), "columns", c->extents[c->column], "apart",
+	        index_factor(c->out_at, c->column), "to", to, "c", dtypes[c->result->type].c, "word",
 	        c->result->type == DTYPE_F32
 	                ? "vec_transpose"
 	                : arena_printf(p->arena, "ivec_transpose_i%d", dtypes[c->result->type].bits));
-	return transposed_store;
 }
 
 /* {lets}: where variables end, by p->ends.  Of terms one that is neutral comes besides, and what makes whole steps of
@@ -281,16 +245,14 @@ static struct value list_ends(struct printing *p)
 		if (!any) {
 			any = true;
 			ends = value_dict(p->arena);
-			value_dict_set(ends, "lets", lets = value_list(p->arena));
+			value_set(ends, "lets", lets = value_list(p->arena));
 		}
-		value_set_string(
-		        let, "name", v > c->column ? arena_printf(p->arena, "%s_most", p->names[v]) : p->ends[v]);
-		value_set_string(let, "value", count);
+		value_set(let, "name", v > c->column ? arena_printf(p->arena, "%s_most", p->names[v]) : p->ends[v],
+		        "value", count);
 		value_list_add(lets, let);
 		if (v > c->column) {
 			let = value_dict(p->arena);
-			value_set_string(let, "name", p->ends[v]);
-			value_dict_set(let, "value",
+			value_set(let, "name", p->ends[v], "value",
 			        value_printf(p->arena, "%s_most < %" PRId64 " ? %s_most : %" PRId64, p->names[v],
 			                c->extents[v], p->names[v], c->extents[v]));
 			value_list_add(lets, let);
@@ -396,9 +358,8 @@ static struct value choice_value(struct printing *p, int i, const struct countin
 		else if (n->vecs % c->panels)
 			text_printf(&when, "%svecs == %d", when.count ? " && " : "", of->vecs);
 	}
-	value_dict_set(choice, "when", value_copy(p->arena, when.count ? when.at : "", when.count));
-	value_set_string(choice, "tile", of->name);
-	value_set_string(choice, "arguments", arguments);
+	value_set(choice, "when", value_copy(p->arena, when.count ? when.at : "", when.count), "tile", of->name,
+	        "arguments", arguments);
 	text_release(&when);
 	return choice;
 }
@@ -452,12 +413,12 @@ static void add_axes(struct printing *p, struct blocks_of *blocks)
 		int64_t extent = maxima ? p->kernel->blocks : c->extents[c->batches + r];
 		for (int b = 0; maxima && b < r; b++)
 			extent /= c->extents[c->batches + b];
-		value_set_string(axis, "name", maxima ? "q" : p->names[c->batches + r]);
+		value_set(axis, "name", maxima ? "q" : p->names[c->batches + r]);
 		const char *end = p->ends[c->batches + r],
 		           *by = blocks->there ? arena_printf(arena, " / (%s)", blocks->there)
 		        : blocks->step == 1    ? ""
 		                               : arena_printf(arena, " / %" PRId64, blocks->step);
-		value_dict_set(axis, "value",
+		value_set(axis, "value",
 		        !r            ? value_printf(arena, "block%s", by)
 		                : end ? value_printf(arena, "block%s %% %s", by, end)
 		                      : value_printf(arena, "block%s %% %" PRId64, by, extent));
@@ -477,11 +438,9 @@ static struct value row_value(struct printing *p, const struct counting *n, cons
 	struct value value = n->row >= 0 ? value_dict(p->arena) : value_none();
 	if (n->row < 0)
 		return value;
-	value_set_string(value, "name", p->names[n->row]);
-	value_set_int(value, "extent", n->rows);
-	value_set_int(value, "blocks", blocks);
-	value_dict_set(value, "there", blocks_there ? value_printf(p->arena, "(%s)", blocks_there) : value_int(blocks));
-	value_set_bool(value, "uneven", n->rows % blocks != 0);
+	value_set(value, "name", p->names[n->row], "extent", n->rows, "blocks", blocks, "there",
+	        blocks_there ? value_printf(p->arena, "(%s)", blocks_there) : value_int(blocks), "uneven",
+	        value_bool(n->rows % blocks != 0));
 	return value;
 }
 
@@ -503,22 +462,16 @@ static struct value k_block_value(struct printing *p)
 	const struct contraction *c = p->c;
 	struct value k_block = c->k_block ? value_dict(p->arena) : value_none();
 	if (c->k_block) {
-		value_set_string(k_block, "name", p->names[K_BLOCK_VAR]);
-		value_set_int(k_block, "extent", c->extents[c->column + 1]);
-		value_set_int(k_block, "step", c->k_block);
+		value_set(k_block, "name", p->names[K_BLOCK_VAR], "extent", c->extents[c->column + 1], "step",
+		        c->k_block);
 	}
 	return k_block;
 }
 
 struct value product_words(struct arena *arena, const struct product *of)
 {
-	struct value product = value_dict(arena);
-	value_set_string(product, "element", dtypes[of->sum].c);
-	value_set_string(product, "vec", lane_type_of(of->sum).vector);
-	value_set_string(product, "step", of->step);
-	value_set_string(product, "zero", number_text(arena, of->sum, 0, 0));
-	value_set_string(product, "fill", lane_type_of(of->sum).fill);
-	return product;
+	return value_dict_of(arena, "element", dtypes[of->sum].c, "vec", lane_type_of(of->sum).vector, "step", of->step,
+	        "zero", number_text(arena, of->sum, 0, 0), "fill", lane_type_of(of->sum).fill);
 }
 
 /* The loops over blocks, rows and panels. */
@@ -528,30 +481,24 @@ static void add_loops(struct printing *p, const struct counting *n, struct value
 	struct arena *arena = p->arena;
 	struct blocks_of blocks = { value_list(arena), c->pool.d ? 1 : c->row_blocks,
 		n->row >= 0 && p->ends[n->row] ? parts_before(p, p->ends[n->row], c->row_blocks, n->rows) : NULL };
-	value_dict_set(globals, "row", row_value(p, n, blocks.there));
+	value_set(globals, "row", row_value(p, n, blocks.there));
 	add_axes(p, &blocks);
 	const char *panels_there = p->ends[c->column]
 	        ? parts_before(p, arena_printf(arena, "((%s + %d) / %d)", p->ends[c->column], n->lanes - 1, n->lanes),
 	                c->panels, n->vecs)
 	        : NULL;
-	value_dict_set(globals, "panels_there", panels_there ? value_string(panels_there) : value_int(c->panels));
+	value_set(globals, "panels_there", panels_there ? value_string(panels_there) : value_int(c->panels));
 	const char *there = c->split_panels ? panels_there : blocks.there;
 	if (there) {
-		value_set_string(ends, "there", there);
-		value_set_int(ends, "blocks", p->kernel->blocks);
+		value_set(ends, "there", there, "blocks", p->kernel->blocks);
 	}
-	value_dict_set(globals, "ends", ends);
-	value_dict_set(globals, "outer", blocks.outer);
-	value_set_int(globals, "blocks", c->block.warps ? c->row_blocks : blocks.step);
-	value_set_int(globals, "panel_blocks", blocks.step);
-	value_set_int(globals, "group", c->group);
-	value_set_bool(globals, "one_group",
-	        c->panels > 1 && c->group >= p->kernel->blocks && !packs_group_of_a(c) && !c->memory.next_lines);
-	value_set_bool(globals, "split_panels", c->split_panels);
-	value_set_int(globals, "panels", c->panels);
-	value_set_bool(globals, "panels_uneven", n->vecs % c->panels != 0);
-	value_set_string(globals, "column", p->names[c->column]);
-	value_dict_set(globals, "batches", contraction_extents(p, 0, c->batches));
+	value_set(globals, "ends", ends, "outer", blocks.outer, "blocks", c->block.warps ? c->row_blocks : blocks.step,
+	        "panel_blocks", blocks.step, "group", c->group, "one_group",
+	        value_bool(c->panels > 1 && c->group >= p->kernel->blocks && !packs_group_of_a(c)
+	                && !c->memory.next_lines),
+	        "split_panels", c->split_panels, "panels", c->panels, "panels_uneven",
+	        value_bool(n->vecs % c->panels != 0), "column", p->names[c->column], "batches",
+	        contraction_extents(p, 0, c->batches));
 }
 
 struct value contraction_values(struct emit *emit, const struct kernel *kernel, struct printing *p)
@@ -577,31 +524,20 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	}
 	struct printer printer = contraction_printer(p, NULL);
 	printer.lane = -1;
-	value_set_string(globals, "a_base", contraction_base_of_a(p, false));
-	value_set_string(globals, "w_base", base_of_b(p, &printer, &n));
-	value_set_string(globals, "w_element", contraction_element_of_b(c));
+	value_set(globals, "a_base", contraction_base_of_a(p, false), "w_base", base_of_b(p, &printer, &n), "w_element",
+	        contraction_element_of_b(c));
 	add_loops(p, &n, ends, globals);
 	check_scratch(p, &n);
-	value_dict_set(globals, "product", product_words(arena, c->product));
-	value_dict_set(globals, "matrix_shape", matrix_shape(p));
-	value_dict_set(globals, "k_block", k_block_value(p));
-	value_set_bool(globals, "k_blocked", contraction_k_blocked(c));
+	value_set(globals, "product", product_words(arena, c->product), "matrix_shape", matrix_shape(p), "k_block",
+	        k_block_value(p), "k_blocked", contraction_k_blocked(c));
 	int64_t of_k_block = c->k_block ? n.terms / c->extents[c->column + 1] * c->k_block : n.terms;
-	value_set_int(globals, "terms", of_k_block);
-	value_set_int(globals, "next_floats",
-	        16 * c->memory.next_lines * of_k_block / contraction_steps(c, emit->target, c->tile.rows));
-	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
-	value_dict_set(globals, "tiles", tiles);
-	value_dict_set(globals, "choices", choices);
-	value_dict_set(globals, "target", emit_target_value(emit));
-	value_set_int(globals, "lanes", n.lanes);
-	value_set_int(globals, "vectors", n.vecs);
-	value_dict_set(globals, "pool", pool_value(p));
-	value_dict_set(globals, "transposed_store", transposed_store_value(p));
-	value_dict_set(globals, "packed_a", packed_a_value(p));
-	value_dict_set(globals, "gathered",
-	        gathered_value(p, n.terms, c->panel.packed ? base_of_packed(p, &printer, &n) : NULL));
-	value_dict_set(globals, "block", c->block.warps ? block_value(p, &printer) : value_none());
+	value_set(globals, "terms", of_k_block, "next_floats",
+	        16 * c->memory.next_lines * of_k_block / contraction_steps(c, emit->target, c->tile.rows), "kernel",
+	        emit_kernel_value(emit, kernel), "tiles", tiles, "choices", choices, "target", emit_target_value(emit),
+	        "lanes", n.lanes, "vectors", n.vecs, "pool", pool_value(p), "transposed_store",
+	        transposed_store_value(p), "packed_a", packed_a_value(p), "gathered",
+	        gathered_value(p, n.terms, c->panel.packed ? base_of_packed(p, &printer, &n) : NULL), "block",
+	        c->block.warps ? block_value(p, &printer) : value_none());
 	return globals;
 }
 

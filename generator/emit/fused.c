@@ -45,10 +45,10 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 	for (int x = 0; x <= last; x++) {
 		if (!fused->counts[x])
 			continue;
-		struct value let = value_dict(emit->arena);
 		const char *name = arena_printf(emit->arena, x == last ? "rows_end" : "n%d_end", x);
-		value_set(let, "name", name, "value", emit_count(emit, kernel, fused->counts[x], fused->extents[x]));
-		value_list_add(lets, let);
+		value_list_add(lets,
+		        value_dict_of(emit->arena, "name", name, "value",
+		                emit_count(emit, kernel, fused->counts[x], fused->extents[x])));
 		ends[x] = name;
 		counted = true;
 	}
@@ -98,9 +98,8 @@ struct value fused_values(struct emit *emit, const struct kernel *kernel, const 
 	const struct fused *fused = kernel->detail;
 	const char *axes[MAX_RANK];
 	struct value globals = value_dict(emit->arena), steps = value_list(emit->arena);
-	value_set(globals, "kernel", emit_kernel_value(emit, kernel), "loops", loops_of(emit, kernel, axes));
-	value_set(globals, "scratch", fused_scratch(fused));
-	value_set(globals, "shared", fused->shared, "lanes", emit->target->lanes, "warps", kernel->warps);
+	value_set(globals, "kernel", emit_kernel_value(emit, kernel), "loops", loops_of(emit, kernel, axes), "scratch",
+	        fused_scratch(fused), "shared", fused->shared, "lanes", emit->target->lanes, "warps", kernel->warps);
 	FOR_ALL (s, fused->body->kernels) {
 		const struct kernel *step = fused->body->kernels.at[s];
 		struct value value = value_dict_of(emit->arena, "name", emit_symbol(emit, step), "arguments",
@@ -115,8 +114,7 @@ struct value fused_values(struct emit *emit, const struct kernel *kernel, const 
 		        !more          ? value_printf(emit->arena, "0, %s", blocks)
 		                : ends ? value_printf(emit->arena, "%s, %s", more[s], blocks)
 		                       : value_string(more[s]),
-		        "tiles", kernel_tiles(step));
-		value_set(value, "together", value_bool(step->warps > 0));
+		        "tiles", kernel_tiles(step), "together", value_bool(step->warps > 0));
 		value_list_add(steps, value);
 	}
 	value_set(globals, "steps", steps);

@@ -23,7 +23,7 @@ static struct value gathered_runs(
 	const struct contraction *c = p->c;
 	int lanes = p->emit->target->lanes;
 	int64_t inner = 1;
-	struct value runs = value_dict(p->arena), lets = value_list(p->arena);
+	struct value lets = value_list(p->arena);
 	if (c->root->type != DTYPE_F32 || c->extents[c->column + 1 + order[0]] < lanes || c->extents[c->column] < lanes)
 		return value_none();
 	for (int i = c->terms - 1; i >= 0; i--) {
@@ -43,10 +43,10 @@ static struct value gathered_runs(
 	const struct index *first[MAX_VARS] = { 0 };
 	FOR (t, c->terms)
 		first[c->column + 1 + t] = index_constant(p->arena, 0);
-	value_set(runs, "lets", lets, "inner", inner, "squares", c->extents[c->column + 1 + order[0]] / lanes * lanes,
-	        "from", printer_address(printer, c->b->of, index_substitute(p->arena, element, first)), "from_row",
+	return value_dict_of(p->arena, "lets", lets, "inner", inner, "squares",
+	        c->extents[c->column + 1 + order[0]] / lanes * lanes, "from",
+	        printer_address(printer, c->b->of, index_substitute(p->arena, element, first)), "from_row",
 	        index_factor(c->b_at, c->column));
-	return runs;
 }
 
 /* {name, bound, extent} of each term, of all k blocks together: a panel is packed whole. */
@@ -54,11 +54,10 @@ static struct value gathered_terms(struct printing *p, const int *order)
 {
 	struct value terms = value_list(p->arena);
 	FOR (i, p->c->terms) {
-		struct value term = value_dict(p->arena);
 		int v = p->c->column + 1 + (order ? order[i] : i);
-		value_set(term, "name", p->names[v], "bound", p->c->extents[v], "extent",
-		        p->ends[v] ? value_string(p->ends[v]) : value_int(p->c->extents[v]));
-		value_list_add(terms, term);
+		value_list_add(terms,
+		        value_dict_of(p->arena, "name", p->names[v], "bound", p->c->extents[v], "extent",
+		                p->ends[v] ? value_string(p->ends[v]) : value_int(p->c->extents[v])));
 	}
 	return terms;
 }
@@ -81,14 +80,12 @@ static struct value gathered_blocks(struct printing *p, struct printer *printer,
 			order[at] = order[at - 1];
 		order[at] = t;
 	}
-	struct value blocks = value_dict(p->arena);
 	const char *place = p->names[c->column + 1];
 	for (int t = 1; t < c->terms; t++)
 		place = arena_printf(p->arena, t == 1 ? "%s * %" PRId64 " + %s" : "(%s) * %" PRId64 " + %s", place,
 		        c->extents[c->column + 1 + t], p->names[c->column + 1 + t]);
-	value_set(blocks, "terms", gathered_terms(p, order), "step", GATHERED_AT_ONCE, "place", place);
-	value_set(blocks, "runs", gathered_runs(p, printer, element, order));
-	return blocks;
+	return value_dict_of(p->arena, "terms", gathered_terms(p, order), "step", GATHERED_AT_ONCE, "place", place,
+	        "runs", gathered_runs(p, printer, element, order));
 }
 
 /* A panel of codes, widened. */
@@ -101,11 +98,9 @@ static struct value gathered_codes(struct printing *p, const char *packed)
 	const struct contraction *c = p->c;
 	if (!c->codes.apart)
 		return value_none();
-	struct value codes = value_dict(p->arena);
-	value_set(codes, "from", packed, "blocks", c->terms > 1 ? c->extents[c->column + 1] : 1, "terms",
+	return value_dict_of(p->arena, "from", packed, "blocks", c->terms > 1 ? c->extents[c->column + 1] : 1, "terms",
 	        c->extents[c->column + c->terms], "step", 32 / c->codes.bits, "zeros", c->codes.zeros, "value",
 	        value_function(p->arena, "value", "u", call_code, p));
-	return codes;
 }
 
 /* b that is no constant and whose columns are apart, or is codes: packed panel by panel into scratch. */
@@ -131,8 +126,8 @@ struct value gathered_value(struct printing *p, int64_t terms, const char *packe
 	        && c->extents[c->column + 1] < target->lanes, /* than squares */
 	        line = apart == 1 || ((apart == 2 || shorter) && target->lanes > 1 && c->root->type == DTYPE_F32);
 	value_set(gathered, "line", line ? value_string(printer_address(&printer, c->b->of, c->b_at)) : value_none(),
-	        "apart", apart, "width", c->tile.vecs);
-	value_set(gathered, "terms", gathered_terms(p, NULL), "columns", c->extents[c->column]);
+	        "apart", apart, "width", c->tile.vecs, "terms", gathered_terms(p, NULL), "columns",
+	        c->extents[c->column]);
 	const struct index *element = index_substitute(p->arena, c->b_at, with);
 	value_set(gathered, "element", printer_element(&printer, c->b->of, element));
 	/* the same for who copies columns of neighbouring last terms at once */
@@ -140,9 +135,8 @@ struct value gathered_value(struct printing *p, int64_t terms, const char *packe
 	int last = c->column + c->terms;
 	if (c->terms)
 		first[last] = index_constant(p->arena, 0);
-	value_set(gathered, "from", printer_address(&printer, c->b->of, index_substitute(p->arena, c->b_at, first)));
-	value_set(
-	        gathered, "row", c->terms ? index_factor(c->b_at, last) : 0, "lane", index_factor(c->b_at, c->column));
+	value_set(gathered, "from", printer_address(&printer, c->b->of, index_substitute(p->arena, c->b_at, first)),
+	        "row", c->terms ? index_factor(c->b_at, last) : 0, "lane", index_factor(c->b_at, c->column));
 	struct value square = gathered_square(p, &printer, element);
 	value_set(gathered, "square", square, "blocks",
 	        line || square.kind == VALUE_DICT ? value_none() : gathered_blocks(p, &printer, element));

@@ -148,11 +148,10 @@ const char *emit_count(struct emit *emit, const struct kernel *kernel, const str
 
 struct value emit_ends(struct emit *emit, const struct kernel *kernel, const struct definition *count, int64_t most)
 {
-	struct value ends = value_dict(emit->arena), lets = value_list(emit->arena), let = value_dict(emit->arena);
-	value_set(let, "name", "many", "value", emit_count(emit, kernel, count, most));
-	value_list_add(lets, let);
-	value_set(ends, "lets", lets);
-	return ends;
+	struct value lets = value_list(emit->arena);
+	value_list_add(
+	        lets, value_dict_of(emit->arena, "name", "many", "value", emit_count(emit, kernel, count, most)));
+	return value_dict_of(emit->arena, "lets", lets);
 }
 
 struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
@@ -169,8 +168,8 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 		text_adds(&params, ", long line");
 	value_set(value, "name", emit_symbol(emit, kernel), "number", kernel->number, "ends", kernel->ends, "inner",
 	        kernel->inner, "elements", value_bool(kernel->elements > 0), "warps", kernel->warps ? kernel->warps : 1,
-	        "joined", kernel->joined, "params", value_copy(emit->arena, params.at, params.count));
-	value_set(value, "comment", emit_kernel_comment(emit, kernel));
+	        "joined", kernel->joined, "params", value_copy(emit->arena, params.at, params.count), "comment",
+	        emit_kernel_comment(emit, kernel));
 	text_release(&params);
 	return value;
 }

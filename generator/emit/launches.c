@@ -259,11 +259,10 @@ struct value launch_moves(struct writing *w, const struct launch_list *list)
 	struct arena *arena = w->emit->arena;
 	struct value moves = value_list(arena);
 	FOR_ALL (i, list->moves) {
-		struct value move = value_dict(arena);
-		value_set_int(move, "from", list->moves.at[i].from);
-		value_dict_set(move, "step", by_depth(arena, list->moves.at[i].step, list->depth));
-		value_dict_set(move, "flip", by_depth(arena, list->moves.at[i].flip, list->depth));
-		value_list_add(moves, move);
+		value_list_add(moves,
+		        value_dict_of(arena, "from", list->moves.at[i].from, "step",
+		                by_depth(arena, list->moves.at[i].step, list->depth), "flip",
+		                by_depth(arena, list->moves.at[i].flip, list->depth)));
 	}
 	return moves;
 }

@@ -457,11 +457,10 @@ static void add_routine(struct describing *d)
 		        arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "from").integer, 0));
 	}
 	value_set(routine, "states", states, "merge", merge_input(d), "name", literal(d->arena, w->of->routine),
-	        "prefix", w->of->name);
-	value_set(routine, "checks", package_checks(w));
-	value_set(routine, "inputs", node_list(d, w->of->input_names, program->inputs.count), "outputs", outputs);
-	value_set(routine, "ins", value_dict_get(w->globals, "inputs"));
-	value_set(routine, "outs", value_dict_get(w->globals, "outputs"), "arguments", arguments, "steps", steps);
+	        "prefix", w->of->name, "checks", package_checks(w), "inputs",
+	        node_list(d, w->of->input_names, program->inputs.count), "outputs", outputs, "ins",
+	        value_dict_get(w->globals, "inputs"), "outs", value_dict_get(w->globals, "outputs"), "arguments",
+	        arguments, "steps", steps);
 	struct value moved = value_dict_get(routine, "moved"); /* what stands behind does not */
 	while (value_count(moved) && value_count(moved) < value_count(arguments))
 		value_list_add(moved, value_int(0));

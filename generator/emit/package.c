@@ -542,15 +542,14 @@ struct value package_pools(const struct writing *w, bool all)
 	struct value list = value_list(arena);
 	bool named = lowered_has_memories(w->lowered);
 	FOR (i, (named ? w->lowered->workspace_pools.count : 1)) {
-		struct value value = value_dict(arena);
 		const char *name = w->lowered->workspace_pools.at[i].name;
 		int64_t bytes = named ? w->lowered->workspace_pools.at[i].bytes : package_workspace(w, all);
 		for (int p = 0; named && all && p < w->package->part_count; p++)
 			if (w->package->parts[p].lowered->workspace_pools.at[i].bytes > bytes)
 				bytes = w->package->parts[p].lowered->workspace_pools.at[i].bytes;
-		value_set(value, "name", name, "macro", package_upper(arena, name), "bytes", bytes, "section",
-		        named ? pool_section(w, i) : "");
-		value_list_add(list, value);
+		value_list_add(list,
+		        value_dict_of(arena, "name", name, "macro", package_upper(arena, name), "bytes", bytes,
+		                "section", named ? pool_section(w, i) : ""));
 	}
 	return list;
 }
@@ -595,16 +594,14 @@ void package_part(struct writing *w, int number)
 	        package_upper(arena, package->name), "LIBRARY_OK", emit_ok(arena, package_upper(arena, package->name)),
 	        "cmake_target", emit_cmake_target(arena, package->name), "model", emit_quiet(arena, part->model),
 	        "version", INGOT_VERSION, "options", emit_quiet(arena, package->options), "numbers", part->numbers,
-	        "log", w->emit->target->options.log, "far", indexes_far(lowered), "managed", package->managed);
-	value_set(globals, "inputs", tensors_value(w, true));
-	value_set(globals, "outputs", tensors_value(w, false), "images", w->images.list ? w->images : value_list(arena),
-	        "linked_parts", w->linked);
+	        "log", w->emit->target->options.log, "far", indexes_far(lowered), "managed", package->managed, "inputs",
+	        tensors_value(w, true), "outputs", tensors_value(w, false), "images",
+	        w->images.list ? w->images : value_list(arena), "linked_parts", w->linked);
 	value_set(globals, "checks", package_checks(w), "threads", package->threads, "bare",
 	        w->emit->target->freestanding, "parallel",
 	        value_bool(!w->emit->target->freestanding || package->threads > 1), "stepwise", package->stepwise,
-	        "workspace_bytes", package_workspace(w, false));
-	value_set(globals, "pools", package_pools(w, false), "workspace_align", lowered->workspace_align,
-	        "weights_bytes", w->weights_bytes, "LIBRARY_BAD_WEIGHTS",
+	        "workspace_bytes", package_workspace(w, false), "pools", package_pools(w, false), "workspace_align",
+	        lowered->workspace_align, "weights_bytes", w->weights_bytes, "LIBRARY_BAD_WEIGHTS",
 	        value_printf(arena, "%s_BAD_WEIGHTS", package_upper(arena, package->cpus ? package->name : part->name)),
 	        "linked", value_bool(w->weights_bytes && !w->beside), "beside", w->beside, "stack_bytes",
 	        w->stack_bytes[number] ? value_int(w->stack_bytes[number]) : value_none(), "stack_by",

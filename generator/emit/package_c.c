@@ -172,9 +172,9 @@ static struct value kernels_value(struct writing *w)
 		const char *only = only_where(w, kernel);
 		struct value value = value_dict_of(w->emit->arena, "number", kernel->number, "symbol",
 		        emit_symbol(w->emit, kernel), "told", told(w, kernel), "own", value_bool(!kernel->same));
-		value_set(value, "types", joined(w, kernel, TYPES));
-		value_set(value, "arguments", joined(w, kernel, NAMED), "blocks", kernel->blocks, "parts",
-		        kernel->parts, "pieces", kernel_pieces(kernel), "fork_most", kernel_fork_most(kernel));
+		value_set(value, "types", joined(w, kernel, TYPES), "arguments", joined(w, kernel, NAMED), "blocks",
+		        kernel->blocks, "parts", kernel->parts, "pieces", kernel_pieces(kernel), "fork_most",
+		        kernel_fork_most(kernel));
 		const char *next =
 		        k + 1 < w->lowered->kernels.count ? only_where(w, w->lowered->kernels.at[k + 1]) : "";
 		value_set(value, "only", only, "opens", value_bool(*only && strcmp(only, before)), "closes",
@@ -287,8 +287,7 @@ static void add_kernels(struct writing *w)
 			                            : "");
 		}
 	}
-	value_set(w->globals, "spots", spots_value(w));
-	value_set(w->globals, "kernels", kernels_value(w));
+	value_set(w->globals, "spots", spots_value(w), "kernels", kernels_value(w));
 	file = arena_printf(arena, "%s_kernels.h", w->of->name);
 	package_render(w, "package/kernels_h.jinja", file);
 	push(arena, &w->headers, file);
@@ -431,10 +430,9 @@ static void add_dispatch(struct writing *w)
 	const char *file = arena_printf(arena, "%s.c", w->package->name);
 	struct value parts = value_list(arena);
 	FOR (p, w->package->part_count) {
-		struct value part = value_dict(arena);
 		package_part(w, p);
-		value_set(part, "unit", w->of->name, "features", value_dict_get(w->globals, "features"));
-		value_list_add(parts, part);
+		value_list_add(parts,
+		        value_dict_of(arena, "unit", w->of->name, "features", value_dict_get(w->globals, "features")));
 	}
 	value_set(w->globals, "parts", parts);
 	if (w->layout)
@@ -511,8 +509,8 @@ void package_add_build_files(struct writing *w)
 	FOR_ALL (i, w->runtime)
 		if (!strcmp(w->runtime.at[i] + strlen(w->runtime.at[i]) - 2, ".c"))
 			push(arena, &units, w->runtime.at[i]);
-	value_set(w->globals, "runtime", strings(arena, units.at, units.count));
-	value_set(w->globals, "libm", value_bool(w->libm.count > 0), "pool", package_has_threads(w));
+	value_set(w->globals, "runtime", strings(arena, units.at, units.count), "libm", value_bool(w->libm.count > 0),
+	        "pool", package_has_threads(w));
 	package_render(w, "package/cmake.jinja", "CMakeLists.txt");
 	package_render(w, "package/pc.jinja", arena_printf(arena, "%s.pc", package->name));
 }

@@ -29,19 +29,16 @@ static void add_branches(struct writing *w, const struct launch_list *launches)
 	const struct branches made = launch_branches(arena, launches);
 	struct value rows = value_list(arena), ends = value_list(arena);
 	FOR_ALL (k, launches->rows) {
-		struct value row = value_dict(arena), after = value_list(arena);
+		struct value after = value_list(arena);
 		FOR (i, made.rows[k].count)
 			value_list_add(after, value_int(made.rows[k].after[i]));
-		value_set_int(row, "lane", made.rows[k].lane);
-		value_set_bool(row, "awaited", made.rows[k].awaited);
-		value_dict_set(row, "after", after);
-		value_list_add(rows, row);
+		value_list_add(rows,
+		        value_dict_of(
+		                arena, "lane", made.rows[k].lane, "awaited", made.rows[k].awaited, "after", after));
 	}
 	for (int lane = 1; lane < made.lanes; lane++)
 		value_list_add(ends, value_int(made.ends[lane]));
-	value_set_int(w->globals, "lanes", made.lanes);
-	value_dict_set(w->globals, "branches", rows);
-	value_dict_set(w->globals, "ends", ends);
+	value_set(w->globals, "lanes", made.lanes, "branches", rows, "ends", ends);
 }
 
 /* `maps` of the templates: [{at, extents, pitch, size}], bytes and dwords. */
@@ -49,16 +46,14 @@ static struct value map_rows(struct arena *arena, const struct launch_list *laun
 {
 	struct value list = value_list(arena);
 	FOR_EACH (const struct launch_box *box, launches->boxes) {
-		struct value map = value_dict(arena), extents = value_list(arena), size = value_list(arena);
+		struct value extents = value_list(arena), size = value_list(arena);
 		FOR (i, 2) {
 			value_list_add(extents, value_int(box->lies.extent[i]));
 			value_list_add(size, value_int(box->size[i]));
 		}
-		value_set_int(map, "at", 4 * box->lies.at);
-		value_dict_set(map, "extents", extents);
-		value_set_int(map, "pitch", 4 * box->lies.pitch);
-		value_dict_set(map, "size", size);
-		value_list_add(list, map);
+		value_list_add(list,
+		        value_dict_of(arena, "at", 4 * box->lies.at, "extents", extents, "pitch", 4 * box->lies.pitch,
+		                "size", size));
 	}
 	return list;
 }
@@ -72,29 +67,22 @@ static struct value launch_rows(struct writing *w, const struct launch_list *lau
 	FOR_ALL (k, launches->rows) {
 		const struct launch *row = &launches->rows.at[k];
 		const struct kernel *kernel = row->kernel ? kernel_of_gpu(row->kernel, gpu) : NULL;
-		struct value launch = value_dict(arena), arguments = value_list(arena);
+		struct value arguments = value_list(arena);
 		FOR (i, row->count) {
 			const struct launch_argument *a = &row->arguments[i];
-			struct value argument = value_dict(arena);
-			value_set_string(argument, "place", a->place.word);
-			value_set_int(argument, "at", a->place.at);
-			value_dict_set(argument, "type",
-			        value_printf(arena, "%s%s *", a->written ? "" : "const ", dtypes[a->type].c));
-			value_set_int(argument, "moves", launch_move(launches, a));
-			value_set_int(argument, "map", a->box ? ++maps : 0);
-			value_list_add(arguments, argument);
+			value_list_add(arguments,
+			        value_dict_of(arena, "place", a->place.word, "at", a->place.at, "type",
+			                value_printf(arena, "%s%s *", a->written ? "" : "const ", dtypes[a->type].c),
+			                "moves", launch_move(launches, a), "map", a->box ? ++maps : 0));
 		}
-		value_set_int(launch, "number", (int64_t)k);
-		value_dict_set(launch, "symbol", row->symbol ? value_string(row->symbol) : value_none());
-		value_set_int(launch, "kernel", row->symbol ? symbol_number(symbols, arena, row->symbol) : -1);
-		value_set_int(launch, "blocks", kernel ? launch_blocks(w, kernel) : row->blocks);
-		value_set_int(launch, "warps", kernel ? launch_warps(kernel) : row->warps);
-		value_set_int(launch, "shared", kernel ? launch_shared(w, kernel) : row->shared);
-		value_dict_set(launch, "arguments", arguments);
-		value_set_int(launch, "loop", row->loop);
-		value_set_int(launch, "other", row->other);
-		value_set_int(launch, "rounds", row->rounds);
-		value_list_add(list, launch);
+		value_list_add(list,
+		        value_dict_of(arena, "number", k, "symbol",
+		                row->symbol ? value_string(row->symbol) : value_none(), "kernel",
+		                row->symbol ? symbol_number(symbols, arena, row->symbol) : -1, "blocks",
+		                kernel ? launch_blocks(w, kernel) : row->blocks, "warps",
+		                kernel ? launch_warps(kernel) : row->warps, "shared",
+		                kernel ? launch_shared(w, kernel) : row->shared, "arguments", arguments, "loop",
+		                row->loop, "other", row->other, "rounds", row->rounds));
 	}
 	return list;
 }
@@ -108,13 +96,11 @@ static struct value launch_tables(struct writing *w, const struct launch_list *l
 	struct value tables = value_list(arena);
 	for (int gpu = gpu_below(target, INT_MAX); target->other_count && gpu != GPU_NONE;
 	        gpu = gpu_below(target, gpu_from(target, gpu))) {
-		struct value table = value_dict(arena);
 		bool own = gpu < 0;
-		value_set_int(table, "from", gpu_from(target, gpu));
-		value_set_string(
-		        table, "table", own ? "launches" : arena_printf(arena, "launches_%d", gpu_from(target, gpu)));
-		value_dict_set(table, "launches", own ? value_none() : launch_rows(w, launches, symbols, gpu));
-		value_list_add(tables, table);
+		value_list_add(tables,
+		        value_dict_of(arena, "from", gpu_from(target, gpu), "table",
+		                own ? "launches" : arena_printf(arena, "launches_%d", gpu_from(target, gpu)),
+		                "launches", own ? value_none() : launch_rows(w, launches, symbols, gpu)));
 	}
 	return tables;
 }
@@ -127,21 +113,19 @@ static void add_launches(struct writing *w)
 	struct value names = value_list(arena), checks = value_dict_get(w->globals, "checks");
 	struct launch_list launches = package_launches(w);
 	symbol_list symbols = { 0 };
-	value_dict_set(w->globals, "launches", launch_rows(w, &launches, &symbols, -1));
-	value_dict_set(w->globals, "maps", map_rows(arena, &launches));
-	value_dict_set(w->globals, "tables", launch_tables(w, &launches, &symbols));
+	value_set(w->globals, "launches", launch_rows(w, &launches, &symbols, -1));
+	value_set(w->globals, "maps", map_rows(arena, &launches));
+	value_set(w->globals, "tables", launch_tables(w, &launches, &symbols));
 	FOR_ALL (k, launches.rows) {
 		const struct launch *row = &launches.rows.at[k];
 		int check = row->kernel ? kernel_check(w->lowered, row->kernel) : -1;
 		if (check >= 0) /* launches are rows here */
-			value_set_int(value_at(checks, (size_t)check), "kernel", (int64_t)k);
+			value_set(value_at(checks, (size_t)check), "kernel", k);
 	}
 	FOR_ALL (i, symbols)
 		value_list_add(names, value_string(symbols.at[i]));
-	value_dict_set(w->globals, "symbols", names);
-	value_dict_set(w->globals, "moves", launch_moves(w, &launches));
-	value_set_int(w->globals, "depth", launches.depth);
-	value_set_bool(w->globals, "captured", launches.captured);
+	value_set(w->globals, "symbols", names, "moves", launch_moves(w, &launches));
+	value_set(w->globals, "depth", launches.depth, "captured", launches.captured);
 	add_branches(w, &launches);
 	package_render(w, "cuda/launches.jinja", arena_printf(arena, "%s_launches.h", w->of->name));
 }
@@ -170,9 +154,8 @@ static void add_code(struct writing *w, struct text *kernels)
 	}
 	const struct launch_list launches = package_launches(w);
 	FOR_ALL (i, launches.copies) {
-		struct value values = value_dict(w->emit->arena);
-		value_set_string(values, "name", w->emit->name);
-		value_set_int(values, "bytes", launches.copies.at[i]);
+		struct value values =
+		        value_dict_of(w->emit->arena, "name", w->emit->name, "bytes", launches.copies.at[i]);
 		template_render(w->emit->templates, "cuda/copy.jinja", values, kernels);
 	}
 }
@@ -184,7 +167,7 @@ static void add_title(struct writing *w)
 	const char *title = package->parts->model;
 	for (int p = 1; p < package->part_count; p++)
 		title = arena_printf(w->emit->arena, "%s, %s", title, package->parts[p].model);
-	value_set_string(w->globals, "title", emit_quiet(w->emit->arena, title));
+	value_set(w->globals, "title", emit_quiet(w->emit->arena, title));
 }
 
 static const char *rendered(struct writing *w, const char *template)
@@ -210,8 +193,8 @@ static const char *unit_text(struct writing *w)
 	package_part(w, 0);
 	add_title(w);
 	emit_prelude(w->emit, kernels.at, kernels.count, &prelude);
-	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
-	value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
+	value_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count), "kernels",
+	        value_string_of(kernels.at, kernels.count));
 	const char *text = rendered(w, "cuda/unit.jinja");
 	text_release(&kernels);
 	text_release(&prelude);
@@ -248,23 +231,18 @@ static void name_images(struct writing *w, const struct image *images, int count
 	struct arena *arena = w->emit->arena;
 	struct value list = value_list(arena);
 	FOR (i, count) {
-		struct value value = value_dict(arena);
 		const char *number = images[i].arch + 3, *file = image_file(w, &images[i]);
-		value_set_string(value, "arch", images[i].arch);
-		value_set_string(value, "number", number);
-		value_set_bool(value, "ptx", images[i].ptx);
-		value_set_int(value, "capability", atol(number));
-		value_set_bool(value, "exact", number[strlen(number) - 1] == 'a');
-		value_set_string(value, "symbol", image_symbol(w, file));
-		value_set_string(value, "file", file);
-		value_list_add(list, value);
+		value_list_add(list,
+		        value_dict_of(arena, "arch", images[i].arch, "number", number, "ptx", images[i].ptx,
+		                "capability", atol(number), "exact", value_bool(number[strlen(number) - 1] == 'a'),
+		                "symbol", image_symbol(w, file), "file", file));
 		if (images[i].bytes) {
 			file_set_add(w->files, file, images[i].bytes, images[i].count);
 			push(arena, &w->blobs, file);
 		}
 	}
 	w->images = list;
-	value_dict_set(w->globals, "images", list);
+	value_set(w->globals, "images", list);
 }
 
 /* ---- what ptxas says ---- */
@@ -391,11 +369,8 @@ static struct value host_arrays(struct writing *w, bool inputs, int64_t *end)
 	const struct program *program = w->lowered->program;
 	struct value list = value_list(arena);
 	FOR (i, (inputs ? program->inputs.count : program->outputs.count)) {
-		struct value value = value_dict(arena);
 		int64_t bytes = scheduled(inputs ? program->inputs.at[i] : program->outputs.at[i])->bytes;
-		value_set_int(value, "at", *end);
-		value_set_int(value, "bytes", bytes);
-		value_list_add(list, value);
+		value_list_add(list, value_dict_of(arena, "at", *end, "bytes", bytes));
 		*end += (bytes + DEVICE_ALIGN) / DEVICE_ALIGN
 		        * DEVICE_ALIGN; /* not even an empty one lies on another */
 	}
@@ -406,10 +381,7 @@ static struct value driver_value(struct arena *arena, bool mapped)
 {
 	struct value list = value_list(arena);
 	for (const struct driver_function *one = driver_functions; one[!mapped].name; one++) { /* the last is of maps */
-		struct value value = value_dict(arena);
-		value_set_string(value, "name", one->name);
-		value_set_string(value, "arguments", one->arguments);
-		value_list_add(list, value);
+		value_list_add(list, value_dict_of(arena, "name", one->name, "arguments", one->arguments));
 	}
 	return list;
 }
@@ -424,21 +396,15 @@ static struct value graph_value(struct writing *w, int64_t first, int64_t *memor
 	int64_t end = 0, at = ceil_div(w->lowered->workspace_bytes, DEVICE_ALIGN) * DEVICE_ALIGN;
 	struct value graph = value_dict(arena);
 	add_launches(w);
-	value_set_int(w->globals, "number", w->part);
-	value_set_int(w->globals, "first", first);
-	value_set_bool(w->globals, "alone", alone);
-	value_dict_set(w->globals, "host_inputs", host_arrays(w, true, &end));
-	value_dict_set(w->globals, "host_outputs", host_arrays(w, false, &end));
-	value_set_int(w->globals, "host_at", at);
+	value_set(w->globals, "number", w->part, "first", first, "alone", alone, "host_inputs",
+	        host_arrays(w, true, &end));
+	value_set(w->globals, "host_outputs", host_arrays(w, false, &end), "host_at", at);
 	*memory = at + end + DEVICE_ALIGN > *memory ? at + end + DEVICE_ALIGN : *memory;
-	value_set_string(graph, "name", name);
-	value_set_string(graph, "NAME", package_upper(arena, name));
-	value_set_int(graph, "first", first);
-	value_set_int(graph, "count", (int64_t)value_count(value_dict_get(w->globals, "symbols")));
-	value_dict_set(graph, "inputs", value_dict_get(w->globals, "inputs"));
-	value_dict_set(graph, "outputs", value_dict_get(w->globals, "outputs"));
-	value_dict_set(graph, "header", alone ? value_string(rendered(w, "cuda/header_graph.jinja")) : value_none());
-	value_set_string(graph, "text", rendered(w, "cuda/host_graph.jinja"));
+	value_set(graph, "name", name, "NAME", package_upper(arena, name), "first", first, "count",
+	        value_count(value_dict_get(w->globals, "symbols")), "inputs", value_dict_get(w->globals, "inputs"),
+	        "outputs", value_dict_get(w->globals, "outputs"), "header",
+	        alone ? value_string(rendered(w, "cuda/header_graph.jinja")) : value_none());
+	value_set(graph, "text", rendered(w, "cuda/host_graph.jinja"));
 	if (!alone) {
 		package_render(w, "cuda/header_graph.jinja", header);
 		push(arena, &w->headers, header);
@@ -477,12 +443,9 @@ static void add_host(struct writing *w)
 	}
 	package_part(w, 0);
 	add_title(w);
-	value_dict_set(w->globals, "graphs", graphs);
-	value_set_int(w->globals, "kernel_count", kernels);
-	value_set_bool(w->globals, "each", w->emit->target->other_count > 0);
-	value_set_int(w->globals, "memory_bytes", memory);
-	value_dict_set(w->globals, "driver", driver_value(arena, mapped));
-	value_set_bool(w->globals, "mapped", mapped);
+	value_set(w->globals, "graphs", graphs, "kernel_count", kernels, "each",
+	        value_bool(w->emit->target->other_count > 0), "memory_bytes", memory, "driver",
+	        driver_value(arena, mapped), "mapped", mapped);
 	package_render(w, "cuda/header.jinja", arena_printf(arena, "%s.h", name));
 	package_render(w, "cuda/host.jinja", host);
 	push(arena, &w->headers, arena_printf(arena, "%s.h", name));

@@ -63,10 +63,9 @@ void package_add_project(struct writing *w)
 	if (board) {
 		struct value value =
 		        value_dict_of(arena, "name", board->name, "flash", memory_value(arena, &board->flash));
-		value_set(value, "ram", memory_value(arena, &board->ram));
-		value_set(value, "other", memory_value(arena, &board->other.at));
-		value_set(value, "other_name", board->other.name ? board->other.name : "", "cycles", board->cycles,
-		        "machine", board->machine ? board->machine : "");
+		value_set(value, "ram", memory_value(arena, &board->ram), "other",
+		        memory_value(arena, &board->other.at), "other_name", board->other.name ? board->other.name : "",
+		        "cycles", board->cycles, "machine", board->machine ? board->machine : "");
 		value_set(w->globals, "board", value);
 	}
 	value_set(w->globals, "riscv", value_bool(!strncmp(w->emit->target->name, "rv32", 4)), "cross",

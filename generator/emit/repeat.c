@@ -56,16 +56,14 @@ static const char *condition_of(void *user, struct definition *d)
 static struct value step_value(
         struct emit *emit, const struct kernel *kernel, const struct kernel *step, const char *more)
 {
-	struct value value = value_dict(emit->arena);
 	const char *arguments = "";
 	FOR_ALL (i, step->params)
 		arguments = arena_printf(emit->arena, "%s%s, ", arguments,
 		        argument_of(emit, kernel, step->params.at[i].of, step->params.at[i].written));
-	value_set(value, "name", emit_symbol(emit, step), "only",
+	return value_dict_of(emit->arena, "name", emit_symbol(emit, step), "only",
 	        emit_only_where(emit->arena, kernel_branch(step), condition_of, &(struct asking){ emit, kernel }),
-	        "arguments", arguments);
-	value_set(value, "more", more ? value_string(more) : value_printf(emit->arena, "0, %" PRId64, step->blocks));
-	return value;
+	        "arguments", arguments, "more",
+	        more ? value_string(more) : value_printf(emit->arena, "0, %" PRId64, step->blocks));
 }
 
 static struct value pair_value(struct emit *emit, const struct kernel *kernel, size_t k)
@@ -86,17 +84,15 @@ struct value repeat_values(struct emit *emit, const struct kernel *kernel, const
 {
 	const struct rounds *rounds = kernel->detail;
 	const struct repeat *repeat = rounds->repeat;
-	struct value globals = value_dict(emit->arena), steps = value_list(emit->arena),
-	             pairs = value_list(emit->arena);
+	struct value steps = value_list(emit->arena), pairs = value_list(emit->arena);
 	FOR_ALL (s, rounds->body->kernels)
 		value_list_add(steps, step_value(emit, kernel, rounds->body->kernels.at[s], more ? more[s] : NULL));
 	FOR_ALL (k, repeat->body->outputs)
 		if (repeat->out[k].moves == REPEAT_CARRIED)
 			value_list_add(pairs, pair_value(emit, kernel, k));
-	value_set(globals, "kernel", emit_kernel_value(emit, kernel), "rounds", repeat->rounds, "going",
+	return value_dict_of(emit->arena, "kernel", emit_kernel_value(emit, kernel), "rounds", repeat->rounds, "going",
 	        repeat->going < 0 ? value_none() : value_int(repeat->in[repeat->going].pair), "steps", steps, "pairs",
 	        pairs);
-	return globals;
 }
 
 /* Where the host goes round there is no function but those of the body. */

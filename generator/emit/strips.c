@@ -58,8 +58,8 @@ void strips_emit(struct emit *emit, const struct kernel *kernel, struct text *ou
 	emit_kernel(emit, s->product, out);
 	text_addc(out, '\n');
 	value_set(make, "name", emit_symbol(emit, line), "blocks", line->blocks);
-	value_set(product, "name", emit_symbol(emit, s->product), "arguments", arguments_of(emit, kernel, s));
-	value_set(product, "panels", c->split_panels ? s->product->blocks : 0);
+	value_set(product, "name", emit_symbol(emit, s->product), "arguments", arguments_of(emit, kernel, s), "panels",
+	        c->split_panels ? s->product->blocks : 0);
 	value_set(values, "kernel", emit_kernel_value(emit, kernel), "blocks", s->product->blocks, "group", s->group,
 	        "words", s->line, "strip", emit_buffer((void *)(uintptr_t)kernel, s->strip), "from",
 	        emit_buffer((void *)(uintptr_t)kernel, s->from), "step", s->step, "low", s->low, "high", s->high,

@@ -43,9 +43,8 @@ void package_add_threads(struct writing *w)
 	include = strstr(header, "#include \"ingot/abi.h\"\n");
 	value_list_add(halves, value_copy(arena, header, (size_t)(include - header)));
 	value_list_add(halves, value_string(strchr(include, '\n') + 1));
-	value_set(w->globals, "header", halves, "futex", by_itself(arena, file_text(arena, names[0])));
-	value_set(w->globals, "pool", by_itself(arena, file_text(arena, names[1])));
-	value_set(w->globals, "checked", by_itself(arena, file_text(arena, names[2])));
+	value_set(w->globals, "header", halves, "futex", by_itself(arena, file_text(arena, names[0])), "pool",
+	        by_itself(arena, file_text(arena, names[1])), "checked", by_itself(arena, file_text(arena, names[2])));
 	package_render(w, "package/threads_h.jinja", "ingot_threads.h");
 	package_render(w, "package/threads.jinja", "ingot_threads.c");
 	if (!w->package->shared)

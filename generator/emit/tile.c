@@ -154,8 +154,7 @@ static struct value result_of(
 			store = arena_printf(p->arena, "%s; %s%s = %s", store, there,
 			        printer_element(&printer, c->beside.d, index_substitute(p->arena, c->beside.at, with)),
 			        printer_value(&printer, moved[count - 1]));
-		value_dict_set(result, "lets", emit_lets(p->arena, &printer));
-		value_set_string(result, "store", store);
+		value_set(result, "lets", emit_lets(p->arena, &printer), "store", store);
 		return result;
 	}
 	const char *to = printer_address(&printer, c->result, at);
@@ -163,8 +162,8 @@ static struct value result_of(
 		to = transposed_at(p, &printer, row, vec);
 		step = 1;
 	}
-	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
-	value_set_string(result, "store", emit_vec_store(p->arena, c->result->type, to, step, value, left));
+	value_set(result, "lets", emit_lets(p->arena, &printer), "store",
+	        emit_vec_store(p->arena, c->result->type, to, step, value, left));
 	return result;
 }
 
@@ -206,7 +205,6 @@ static struct value two_of(
 {
 	const struct contraction *c = p->c;
 	struct printer printer = contraction_printer(p, NULL);
-	struct value result = value_dict(p->arena);
 	const struct index *with[MAX_VARS];
 	const struct expr *of[2];
 	const char *type = lane_type_of(c->result->type).memory, *bounds = "", *text[2];
@@ -222,10 +220,8 @@ static struct value two_of(
 	const char *to = c->staging.transposed
 	        ? transposed_at(p, &printer, row, vec)
 	        : printer_address(&printer, c->result, index_substitute(p->arena, c->out_at, with));
-	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
-	value_dict_set(
-	        result, "store", value_printf(p->arena, "ivec_store_two%s(%s, %s, %s)", type, to, text[0], text[1]));
-	return result;
+	return value_dict_of(p->arena, "lets", emit_lets(p->arena, &printer), "store",
+	        value_printf(p->arena, "ivec_store_two%s(%s, %s, %s)", type, to, text[0], text[1]));
 }
 
 static struct value call_start(struct template_call *call)
@@ -255,10 +251,7 @@ static struct value call_result(struct template_call *call)
 		return result_of(p, row, vec, left_of(p, user->tile, v), sums[0]);
 	if (each == 2)
 		return two_of(p, row, vec, sums);
-	struct value result = value_dict(p->arena);
-	value_dict_set(result, "lets", value_list(p->arena));
-	value_set_string(result, "store", fours_of(p, r, v));
-	return result;
+	return value_dict_of(p->arena, "lets", value_list(p->arena), "store", fours_of(p, r, v));
 }
 
 /* Addresses that the epilogue of row r will load: fetched while the sums are made; where latency is hidden, other
@@ -470,19 +463,17 @@ static struct value call_waiting(struct template_call *call)
 	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
 	const char *left = left_of(p, user->tile, v);
 	struct printer printer = contraction_printer(p, left);
-	struct value waiting = value_dict(p->arena);
 	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
 	const char *at = p->c->staging.transposed
 	        ? transposed_at(p, &printer, index_constant(p->arena, r), index_constant(p->arena, v))
 	        : printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
 	const struct product *product = p->c->product;
-	value_dict_set(waiting, "load",
+	return value_dict_of(p->arena, "load",
 	        left ? value_printf(p->arena, "%s_load_n(%s, %s%s)", lane_type_of(product->sum).vector, at, left,
 	                lane_type_of(product->sum).fill)
-	             : value_printf(p->arena, "%s_load(%s)", lane_type_of(product->sum).vector, at));
-	value_set_string(waiting, "store",
+	             : value_printf(p->arena, "%s_load(%s)", lane_type_of(product->sum).vector, at),
+	        "store",
 	        emit_vec_store(p->arena, product->sum, at, 1, arena_printf(p->arena, "s%d_%d", (int)r, (int)v), left));
-	return waiting;
 }
 
 /* ---- taps that a tile leaves out ---- */
@@ -499,9 +490,7 @@ static const struct index *pad_at(struct printing *p, const struct index *at, in
 
 static struct value add_part(struct arena *arena, struct value parts, int64_t first, int64_t end)
 {
-	struct value part = value_dict(arena);
-	value_set_int(part, "first", first);
-	value_set_int(part, "end", end);
+	struct value part = value_dict_of(arena, "first", first, "end", end);
 	value_list_add(parts, part);
 	return part;
 }
@@ -530,7 +519,7 @@ static void add_parts(
 	FOR (end, 2)
 		for (int64_t row = 1, place = end ? pad->to : pad->from; row < of->rows; row++)
 			if (crosses(p->c, of, pad, row, place))
-				value_set_string(add_part(p->arena, parts, end ? 0 : row, end ? row : of->rows), "when",
+				value_set(add_part(p->arena, parts, end ? 0 : row, end ? row : of->rows), "when",
 				        arena_printf(p->arena, "%s < %" PRId64 " && %s >= %" PRId64,
 				                printer_index(printer, pad_at(p, pad->at, row - 1)), place,
 				                printer_index(printer, pad_at(p, pad->at, row)), place));
@@ -561,11 +550,9 @@ static struct value taps_value(struct printing *p, const struct tile *of, int un
 	}
 	for (int t = c->taps; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
-	value_dict_set(all, "when", value_copy(p->arena, when.at, when.count));
-	value_set_int(taps, "terms", c->taps);
-	value_dict_set(taps, "parts", parts);
-	value_set_int(taps, "w", terms * of->vecs * p->emit->target->lanes);
-	value_set_int(taps, "next", 16 * c->memory.next_lines * terms / unroll);
+	value_set(all, "when", value_copy(p->arena, when.at, when.count));
+	value_set(taps, "terms", c->taps, "parts", parts, "w", terms * of->vecs * p->emit->target->lanes, "next",
+	        16 * c->memory.next_lines * terms / unroll);
 	text_release(&when);
 	return taps;
 }
@@ -724,10 +711,7 @@ void tile_arguments(struct printing *p, const char **params, const char **argume
 /* The terms of a tile in a block: chunks, and those of one. */
 static void add_loop(struct printing *p, struct value list, const char *name, struct value extent)
 {
-	struct value loop = value_dict(p->arena);
-	value_set_string(loop, "name", name);
-	value_dict_set(loop, "extent", extent);
-	value_list_add(list, loop);
+	value_list_add(list, value_dict_of(p->arena, "name", name, "extent", extent));
 }
 /* Of a chunk's `each`, of which there are `all`. */
 static struct value left_in_chunk(struct printing *p, int64_t all, int64_t each)
@@ -757,14 +741,12 @@ struct value contraction_extents(struct printing *p, int first, int count)
 {
 	struct value list = value_list(p->arena);
 	for (int v = first; v < first + count; v++) {
-		struct value axis = value_dict(p->arena);
-		value_set_string(axis, "name", p->names[v]);
-		value_set_int(axis, "bound", p->c->extents[v]);
-		value_dict_set(axis, "extent",
-		        p->ends[v] ? value_string(p->ends[v])
-		                   : value_int(v == p->c->column + 1 && p->c->terms ? contraction_extent(p->c, 0)
-		                                                                    : p->c->extents[v]));
-		value_list_add(list, axis);
+		value_list_add(list,
+		        value_dict_of(p->arena, "name", p->names[v], "bound", p->c->extents[v], "extent",
+		                p->ends[v]
+		                        ? value_string(p->ends[v])
+		                        : value_int(v == p->c->column + 1 && p->c->terms ? contraction_extent(p->c, 0)
+		                                                                         : p->c->extents[v])));
 	}
 	return list;
 }
@@ -781,38 +763,24 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	struct tile_user *user = arena_new(arena, struct tile_user);
 	*user = (struct tile_user){ arena_new(arena, struct printing), of };
 	*user->p = *p;
-	value_set_string(tile, "name", of->name);
-	value_set_string(tile, "params", params);
-	value_set_int(tile, "rows", of->rows);
-	value_set_int(tile, "vecs", of->vecs);
-	value_set_int(tile, "whole", of->vecs - (of->left != 0));
-	value_set_int(tile, "each", stored_at_once(user->p));
-	value_set_bool(tile, "heavy", heavy && stored_at_once(user->p) < 4);
-	value_dict_set(tile, "terms",
-	        c->block.warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
-	value_set_int(tile, "step",
+	value_set(tile, "name", of->name, "params", params, "rows", of->rows, "vecs", of->vecs, "whole",
+	        of->vecs - (of->left != 0), "each", stored_at_once(user->p), "heavy",
+	        value_bool(heavy && stored_at_once(user->p) < 4), "terms",
+	        c->block.warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms), "step",
 	        c->codes.bits                                     ? width
 	                : c->b_mode == B_DIRECT || c->block.warps ? 0
-	                                                          : unroll * width / (c->panel.bytes ? 2 : 1));
-	value_set_bool(tile, "codes", codes_in_tile(c));
-	value_set_int(tile, "width", width);
-	value_set_int(tile, "ahead", c->memory.ahead / 4);
-	value_set_bool(tile, "zeros", c->codes.zeros);
-	value_set_bool(tile, "bytes", c->panel.bytes);
-	value_set_bool(tile, "ends_short", c->roles.ends_short);
-	value_set_bool(tile, "quads", c->panel.quads);
-	value_dict_set(tile, "matrix", matrix_value(user->p, of));
-	value_dict_set(
-	        tile, "row", p->row_stride.name ? value_string(p->row_stride.name) : value_int(p->row_stride.direct));
-	value_set_int(tile, "unroll", unroll);
-	value_set_int(tile, "next_lines", c->memory.next_lines);
-	value_dict_set(tile, "taps", taps_value(p, of, unroll));
-	value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
-	value_dict_set(tile, "waiting", value_function(arena, "waiting", "r v", call_waiting, user));
-	value_dict_set(tile, "start", value_function(arena, "start", "r v", call_start, user));
-	value_dict_set(tile, "a", value_function(arena, "a", "r u", call_a, user));
-	value_dict_set(tile, "b", value_function(arena, "b", "v u", call_b, user));
-	value_dict_set(tile, "result", value_function(arena, "result", "r v", call_result, user));
-	value_dict_set(tile, "heavy_result", value_function(arena, "heavy_result", "v", call_heavy, user));
+	                                                          : unroll * width / (c->panel.bytes ? 2 : 1),
+	        "codes", codes_in_tile(c), "width", width, "ahead", c->memory.ahead / 4, "zeros", c->codes.zeros,
+	        "bytes", c->panel.bytes, "ends_short", c->roles.ends_short, "quads", c->panel.quads, "matrix",
+	        matrix_value(user->p, of), "row",
+	        p->row_stride.name ? value_string(p->row_stride.name) : value_int(p->row_stride.direct), "unroll",
+	        unroll, "next_lines", c->memory.next_lines, "taps", taps_value(p, of, unroll), "touch",
+	        value_function(arena, "touch", "r", call_touch, user), "waiting",
+	        value_function(arena, "waiting", "r v", call_waiting, user), "start",
+	        value_function(arena, "start", "r v", call_start, user));
+	value_set(tile, "a", value_function(arena, "a", "r u", call_a, user), "b",
+	        value_function(arena, "b", "v u", call_b, user), "result",
+	        value_function(arena, "result", "r v", call_result, user), "heavy_result",
+	        value_function(arena, "heavy_result", "v", call_heavy, user));
 	return tile;
 }

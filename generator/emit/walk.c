@@ -27,16 +27,13 @@ struct value walk_values(struct emit *emit, const struct kernel *kernel)
 	const struct walk_blocks *walking = kernel->detail;
 	const struct definition *d = kernel->root;
 	void *user = (void *)(uintptr_t)kernel;
-	struct value values = value_dict(emit->arena);
-	value_set(values, "x", emit_buffer(user, d->body->of), "nodes", emit_buffer(user, d->trees.nodes->of), "roots",
-	        emit_buffer(user, d->trees.roots->of), "y", emit_buffer(user, d));
-	value_set(values, "rows", d->extents[0], "trees", d->extents[1], "features", d->reduced_extents[0], "block",
-	        walking->rows, "per", walking->per, "blocks_of_row", walking->blocks_of_row, "blocks", kernel->blocks,
-	        "shift", d->trees.walk->shift);
-	value_set(values, "word", walk_word(emit->arena, d));
-	value_set(values, "ends", ends_of(emit, kernel, walking), "kernel", emit_kernel_value(emit, kernel), "target",
+	return value_dict_of(emit->arena, "x", emit_buffer(user, d->body->of), "nodes",
+	        emit_buffer(user, d->trees.nodes->of), "roots", emit_buffer(user, d->trees.roots->of), "y",
+	        emit_buffer(user, d), "rows", d->extents[0], "trees", d->extents[1], "features", d->reduced_extents[0],
+	        "block", walking->rows, "per", walking->per, "blocks_of_row", walking->blocks_of_row, "blocks",
+	        kernel->blocks, "shift", d->trees.walk->shift, "word", walk_word(emit->arena, d), "ends",
+	        ends_of(emit, kernel, walking), "kernel", emit_kernel_value(emit, kernel), "target",
 	        emit_target_value(emit));
-	return values;
 }
 
 void walk_emit(struct emit *emit, const struct kernel *kernel, struct text *out)

@@ -117,13 +117,11 @@ int64_t winograd_run(const struct target *target, const struct contraction *c)
 /* Of filters that come at run time. */
 static struct value filters_value(const struct target *target, struct arena *arena, const struct contraction *c)
 {
-	struct value filters = value_dict(arena);
-	value_set(filters, "out", c->winograd.w_out, "channel", c->winograd.w_channel, "row", c->winograd.w_row,
-	        "column", c->winograd.w_column, "k_block", c->k_block);
-	value_set(filters, "kept", c->winograd.kept, "turns",
+	return value_dict_of(arena, "out", c->winograd.w_out, "channel", c->winograd.w_channel, "row",
+	        c->winograd.w_row, "column", c->winograd.w_column, "k_block", c->k_block, "kept", c->winograd.kept,
+	        "turns",
 	        value_bool(target->lanes >= 4 && !target->options.small && c->winograd.w_channel == 9
 	                && c->winograd.w_row == 3 && c->winograd.w_column == 1));
-	return filters;
 }
 
 /* Floats between neighbours of u as a kernel made it: what a GPU reads, as constants packed for it. */
@@ -192,8 +190,8 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	value_set(to, "run",
 	        turns(emit->target) && index_factor(c->out_at, 3) == 1 && index_factor(c->out_at, 1) > 1
 	                ? run_of(emit->target, c, lanes, side)
-	                : 0);
-	value_set(to, "channel", index_factor(c->out_at, 1));
+	                : 0,
+	        "channel", index_factor(c->out_at, 1));
 	value_set(values, "y", to);
 	value_set(tile, "rows", c->tile.rows, "vecs", c->tile.vecs);
 	value_set(values, "x", from, "tile", tile);
@@ -202,9 +200,8 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	        c->winograd.w && c->winograd.w_base
 	                ? value_printf(arena, "(%s + %" PRId64 ")", weights, c->winograd.w_base)
 	                : value_string(weights),
-	        "filters", c->winograd.w ? filters_value(emit->target, arena, c) : value_none());
-	value_set(values, "u", points_value(arena, c), "prefetch", c->winograd.prefetch);
-	value_set(values, "ends", ends_value(emit, kernel, c));
+	        "filters", c->winograd.w ? filters_value(emit->target, arena, c) : value_none(), "u",
+	        points_value(arena, c), "prefetch", c->winograd.prefetch, "ends", ends_value(emit, kernel, c));
 	return values;
 }
 

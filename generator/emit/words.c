@@ -82,12 +82,10 @@ static struct value call_uses(struct template_call *call)
 
 struct value emit_target_value(struct emit *emit)
 {
-	struct value target = value_dict(emit->arena);
-	value_set(target, "name", emit->target->name, "lanes", emit->target->lanes, "small",
+	return value_dict_of(emit->arena, "name", emit->target->name, "lanes", emit->target->lanes, "small",
 	        emit->target->options.small, "shared", emit->target->words.shared ? emit->target->words.shared : "",
 	        "barrier", emit->target->words.barrier ? emit->target->words.barrier : "", "has_fma",
 	        emit->target->has_fma, "helium", value_bool(emit->target->exact.lanes));
-	return target;
 }
 
 void emit_prelude(struct emit *emit, const char *text, size_t count, struct text *out)

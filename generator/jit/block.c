@@ -15,8 +15,7 @@ void blocks_cannot(struct blocks *b, const char *why)
 /* ---- statements ---- */
 struct value blocks_entry(struct blocks *b, const char *kind)
 {
-	struct value dict = value_dict(b->arena);
-	value_set_string(dict, "kind", kind);
+	struct value dict = value_dict_of(b->arena, "kind", kind);
 	value_list_add(b->list, dict);
 	return dict;
 }
@@ -24,7 +23,7 @@ struct value blocks_entry(struct blocks *b, const char *kind)
 struct value blocks_open(struct blocks *b, const char *kind, const char *body, struct value *outer)
 {
 	struct value dict = blocks_entry(b, kind), list = value_list(b->arena);
-	value_dict_set(dict, body, list);
+	value_set(dict, body, list);
 	*outer = b->list;
 	b->list = list;
 	return dict;
@@ -35,9 +34,7 @@ void blocks_close(struct blocks *b, struct value outer) { b->list = outer; }
 void blocks_let(struct blocks *b, const char *type, const char *name, const char *value)
 {
 	struct value let = blocks_entry(b, "let");
-	value_set_string(let, "type", type);
-	value_set_string(let, "name", name);
-	value_set_string(let, "value", value);
+	value_set(let, "type", type, "name", name, "value", value);
 }
 
 void blocks_lets(struct blocks *b)
@@ -55,9 +52,7 @@ static const char *end_of(struct blocks *b, int var, int64_t extent)
 struct value blocks_loop(struct blocks *b, int var, int64_t extent, int64_t step, struct value *outer)
 {
 	struct value loop = blocks_open(b, "for", "body", outer);
-	value_set_string(loop, "name", b->printer.names[var]);
-	value_set_string(loop, "extent", end_of(b, var, extent));
-	value_set_int(loop, "step", step);
+	value_set(loop, "name", b->printer.names[var], "extent", end_of(b, var, extent), "step", step);
 	return loop;
 }
 
@@ -125,8 +120,7 @@ void blocks_uses(struct blocks *b, const char *name, const char *signature)
 void blocks_call(struct blocks *b, const char *name, const char *signature, const char *arguments)
 {
 	struct value call = blocks_entry(b, "call");
-	value_set_string(call, "name", name);
-	value_set_string(call, "arguments", arguments);
+	value_set(call, "name", name, "arguments", arguments);
 	blocks_uses(b, name, signature);
 }
 

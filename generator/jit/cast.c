@@ -74,13 +74,9 @@ bool jit_cast(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		value_list_add(symbols, value_int(loops->symbols->values.at[i]));
 	FOR_ALL (i, loops->symbols->numbers)
 		value_list_add(numbers, value_string(number_text(arena, DTYPE_F32, loops->symbols->numbers.at[i], 0)));
-	value_set_string(out->value, "entry", name);
-	value_dict_set(out->value, "buffers", buffers);
-	value_dict_set(out->value, "symbols", symbols);
-	value_dict_set(out->value, "numbers", numbers);
+	value_set(out->value, "entry", name, "buffers", buffers, "symbols", symbols, "numbers", numbers);
 	loops->kernel = b->kernel;
-	value_set_int(out->value, "rounds", loops->blocks);
-	value_dict_set(out->value, "ends", loops_ends(emit, loops));
+	value_set(out->value, "rounds", loops->blocks, "ends", loops_ends(emit, loops));
 	blocks_uses(b, name, "cast");
 	return true;
 }

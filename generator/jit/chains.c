@@ -127,11 +127,10 @@ static void add_run(struct walking *w, const struct block *block, size_t from, s
 			if (i && step.term[t]->type == DTYPE_F32
 			        && lies_behind(w->b->arena, step.term[t], before.term[t], &by))
 				o[t].at = arena_printf(w->b->arena, "at_term[-1].%s + %" PRId64, name, by);
-			value_set_string(term, name, o[t].at);
-			value_set_int(term, t ? "b_row" : "a_row", o[t].row);
+			value_set(term, name, o[t].at, t ? "b_row" : "a_row", o[t].row);
 		}
 		if (kind.lane[0] & ~1)
-			value_set_int(term, "b_row", kind.lane[0]);
+			value_set(term, "b_row", kind.lane[0]);
 	}
 	w->b->terms = true;
 }

@@ -32,20 +32,14 @@ static void add_start(struct tiling *t, const struct dims *d, struct value tile)
 	struct operand o;
 	struct value list = value_list(b->arena), outer = b->list;
 	if (!c->arranged.start) {
-		value_set_string(tile, "start", "0");
-		value_dict_set(tile, "start_calls", list);
-		value_set_int(tile, "start_row", 0);
-		value_set_int(tile, "start_lane", 0);
+		value_set(tile, "start", "0", "start_calls", list, "start_row", 0, "start_lane", 0);
 		return;
 	}
 	b->list = list;
 	if (!blocks_leaf(b, c->arranged.start, d, &o) || (o.lane & ~1))
 		o = blocks_value(b, c->arranged.start, d, true);
 	b->list = outer;
-	value_set_string(tile, "start", o.at);
-	value_dict_set(tile, "start_calls", list);
-	value_set_int(tile, "start_row", o.row);
-	value_set_int(tile, "start_lane", o.lane);
+	value_set(tile, "start", o.at, "start_calls", list, "start_row", o.row, "start_lane", o.lane);
 }
 
 /* The loops of terms, as few as there are: where one goes on where the next ends, in a and in b, both are one.  Returns
@@ -124,18 +118,13 @@ static void add_terms(struct tiling *t, const struct term_loop *loops, int count
 		w_at = w_at ? arena_printf(arena, "%s + %s", w_at, w) : w;
 	}
 	FOR (i, count) {
-		struct value one = value_dict(arena);
-		value_dict_set(one, "extent", loops[i].end ? value_string(loops[i].end) : value_int(loops[i].extent));
-		value_set_string(one, "name", loops[i].name);
-		value_set_string(one, "a", loops[i].a);
-		value_set_int(one, "w", loops[i].w);
-		value_list_add(i < extra ? around : terms, one);
+		value_list_add(i < extra ? around : terms,
+		        value_dict_of(arena, "extent",
+		                loops[i].end ? value_string(loops[i].end) : value_int(loops[i].extent), "name",
+		                loops[i].name, "a", loops[i].a, "w", loops[i].w));
 	}
-	value_dict_set(globals, "around", around);
-	value_dict_set(globals, "terms", terms);
-	value_set_string(globals, "first", first ? first : "");
-	value_set_string(globals, "a_at", a_at ? a_at : "");
-	value_set_string(globals, "w_at", w_at ? w_at : "");
+	value_set(globals, "around", around, "terms", terms, "first", first ? first : "", "a_at", a_at ? a_at : "",
+	        "w_at", w_at ? w_at : "");
 }
 
 /* ---- padding: all that the kernel reads of a, copied once with its zeros, where tiles would copy more ---- */
@@ -164,26 +153,19 @@ static void pad_all(struct tiling *t, const struct stage *whole)
 	const struct index *with[MAX_VARS] = { 0 };
 	for (int v = 0; v <= c->column + c->terms; v++)
 		with[v] = index_constant(arena, 0);
-	value_set_string(
-	        padded, "from", printer_address(&t->b->printer, c->a->of, index_substitute(arena, c->a_at, with)));
+	value_set(padded, "from", printer_address(&t->b->printer, c->a->of, index_substitute(arena, c->a_at, with)));
 	FOR (i, whole->dims - run) {
 		const struct stage_dim *d = &whole->dim[i];
-		struct value dim = value_dict(arena), pad = d->pad ? value_dict(arena) : value_none();
-		value_set_int(dim, "extent", d->extent);
-		value_set_int(dim, "stride", d->stride);
-		value_set_int(dim, "factor", d->factor);
-		value_dict_set(dim, "pad", pad);
-		if (d->pad) {
-			value_set_int(pad, "base", d->pad->at->constant);
-			value_set_int(pad, "from", d->pad->from);
-			value_set_int(pad, "to", d->pad->to);
-		}
-		value_list_add(dims, dim);
+		struct value pad = value_none();
+		if (d->pad)
+			pad = value_dict_of(
+			        arena, "base", d->pad->at->constant, "from", d->pad->from, "to", d->pad->to);
+		value_list_add(dims,
+		        value_dict_of(
+		                arena, "extent", d->extent, "stride", d->stride, "factor", d->factor, "pad", pad));
 	}
-	value_dict_set(padded, "dims", dims);
-	value_set_int(padded, "run", run ? last->extent : 1);
-	value_set_int(padded, "step", run ? last->stride : 1);
-	value_set_string(padded, "at", blocks_scratch(t->b, whole->floats + t->b->printer.target->lanes - 1, NULL));
+	value_set(padded, "dims", dims, "run", run ? last->extent : 1, "step", run ? last->stride : 1, "at",
+	        blocks_scratch(t->b, whole->floats + t->b->printer.target->lanes - 1, NULL));
 	blocks_uses(t->b, "m_pack_a", "packed_a");
 	const char *at = "padded";
 	int row = contraction_row(c);
@@ -194,9 +176,7 @@ static void pad_all(struct tiling *t, const struct stage *whole)
 	p->row_stride = (struct stride){ .direct = whole->of_row };
 	FOR (k, c->terms)
 		p->term_stride[k] = (struct stride){ .direct = whole->of_term[k] };
-	value_dict_set(globals, "padded", padded);
-	value_dict_set(globals, "packed_a", value_none());
-	value_set_string(globals, "a_base", at);
+	value_set(globals, "padded", padded, "packed_a", value_none(), "a_base", at);
 }
 
 /* ---- a maximum over windows: rows of the convolution stand in scratch, the maxima of their windows are stored ---- */
@@ -226,14 +206,13 @@ static void add_maxima(struct tiling *t)
 		        arena_printf(arena, "%s, %" PRId64 ", %" PRId64 ", %s, %" PRId64 ", %" PRId64 ", %" PRId64,
 		                to.at, to.row, step, sum.at, sum.row, wide, columns));
 	b->list = before;
-	value_dict_set(pool, "calls", calls);
-	value_dict_set(pool, "maxima",
+	value_set(pool, "calls", calls, "maxima",
 	        value_printf(arena,
 	                "%s, %" PRId64 ", pooled, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
 	                ", %" PRId64 ", %" PRId64,
 	                sum.at, sum.row, c->pool.stride[1] * p->pooled.dim[1].lies, p->pooled.dim[0].lies,
-	                c->pool.size[0], p->pooled.dim[1].lies, c->pool.size[1], wide, columns));
-	value_set_string(pool, "at", blocks_scratch(b, p->pooled.floats, NULL));
+	                c->pool.size[0], p->pooled.dim[1].lies, c->pool.size[1], wide, columns),
+	        "at", blocks_scratch(b, p->pooled.floats, NULL));
 }
 
 /* Where a tile's results go: to their tensor, or to scratch that is transposed behind the last block of a group. */
@@ -250,8 +229,8 @@ static struct operand add_into(struct tiling *t)
 	        bits = dtypes[c->result->type].bits * value_dict_get(transposed_store, "floats").integer;
 	bool transposed = dtypes[c->result->type].bits == 32;
 	const char *name = arena_printf(t->b->arena, "m_scatter%d", dtypes[c->result->type].bits / 8);
-	value_set_string(transposed_store, "at", blocks_scratch(t->b, (bits + 31) / 32, NULL));
-	value_set_string(transposed_store, "scatter", transposed ? "" : name);
+	value_set(transposed_store, "at", blocks_scratch(t->b, (bits + 31) / 32, NULL), "scatter",
+	        transposed ? "" : name);
 	blocks_uses(t->b, transposed ? "m_transpose" : name, transposed ? "transpose" : "scatter");
 	return (struct operand){ arena_printf(t->b->arena, "transposed_store + %" PRId64 " * (%s - begin)", width,
 		                         value_dict_get(transposed_store, "row").bytes),
@@ -278,12 +257,9 @@ static void add_result(struct tiling *t, const struct dims *d, int term_loops)
 		                   d->row >= 0 ? d->n_most : 0, 1, false, false };
 	blocks_lets(b);
 	add_start(t, d, tile);
-	value_set_string(tile, "out", b->sums.at);
-	value_set_int(tile, "out_row", b->sums.row);
-	value_set_int(tile, "act", direct && ending.relu);
-	value_set_string(tile, "add", direct ? add.at : "0");
-	value_set_int(tile, "add_row", direct ? add.row : 0);
-	value_set_string(tile, "a_row", stride_text(b->arena, &t->p->row_stride));
+	value_set(tile, "out", b->sums.at, "out_row", b->sums.row, "act", direct && ending.relu, "add",
+	        direct ? add.at : "0", "add_row", direct ? add.row : 0, "a_row",
+	        stride_text(b->arena, &t->p->row_stride));
 	if (!direct) {
 		b->list = result;
 		if (lanes_lie(c->result->type))
@@ -292,17 +268,12 @@ static void add_result(struct tiling *t, const struct dims *d, int term_loops)
 		else
 			blocks_put(b, c->arranged.value, d, c->result->type, into);
 	}
-	value_dict_set(t->globals, "tile", tile);
-	value_dict_set(t->globals, "result", result);
+	value_set(t->globals, "tile", tile, "result", result);
 }
 
 static void add_entry(struct tiling *t, struct value entries, const char *name, struct value when, const char *left)
 {
-	struct value entry = value_dict(t->b->arena);
-	value_dict_set(entry, "when", when);
-	value_set_string(entry, "name", name);
-	value_set_string(entry, "left", left);
-	value_list_add(entries, entry);
+	value_list_add(entries, value_dict_of(t->b->arena, "when", when, "name", name, "left", left));
 }
 
 /* A tile that is told its size: of another product, or of fewer bits that it widens. */
@@ -323,13 +294,12 @@ static void add_entries(struct tiling *t)
 	struct blocks *b = t->b;
 	struct value entries = value_list(b->arena), choices = value_dict_get(t->globals, "choices");
 	const struct target *target = b->printer.target;
-	value_dict_set(t->globals, "entries", entries);
+	value_set(t->globals, "entries", entries);
 	if (!product_is_fma(p->c->product) || p->c->arranged.wide) {
 		const char *name = arena_printf(b->arena, "m_tile_%s", sized_name(t));
 		add_entry(t, entries, name, value_none(),
 		        arena_printf(b->arena, "columns - %d * (vecs - 1)", target->lanes));
-		value_set_string(
-		        value_at(entries, 0), "size", contraction_row(p->c) >= 0 ? ", rows, vecs" : ", 1, vecs");
+		value_set(value_at(entries, 0), "size", contraction_row(p->c) >= 0 ? ", rows, vecs" : ", 1, vecs");
 		blocks_uses(b, name, "sized_tile");
 		return;
 	}
@@ -353,7 +323,7 @@ static void add_scratch(struct tiling *t)
 	struct value packed_a = value_dict_get(t->globals, "packed_a"),
 	             gathered = value_dict_get(t->globals, "gathered");
 	if (packed_a.kind == VALUE_DICT) {
-		value_set_string(packed_a, "at", blocks_scratch(b, value_dict_get(packed_a, "floats").integer, NULL));
+		value_set(packed_a, "at", blocks_scratch(b, value_dict_get(packed_a, "floats").integer, NULL));
 		if (value_count(value_dict_get(packed_a, "dims")) > PACKED_A_DIMS)
 			blocks_cannot(b, "its padding has too many dims");
 		blocks_uses(b, "m_pack_a", "packed_a");
@@ -361,8 +331,7 @@ static void add_scratch(struct tiling *t)
 	if (t->p->c->pool.d)
 		add_maxima(t);
 	if (gathered.kind == VALUE_DICT) {
-		value_set_string(
-		        gathered, "at", blocks_scratch(b, floats * value_dict_get(gathered, "floats").integer, NULL));
+		value_set(gathered, "at", blocks_scratch(b, floats * value_dict_get(gathered, "floats").integer, NULL));
 		blocks_uses(b, floats == 1 ? "m_gather" : "m_gather8", "gather");
 	}
 }
@@ -373,7 +342,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	struct tiling t = { .p = &p, .b = b };
 	const struct contraction *c = b->kernel->detail;
 	t.globals = contraction_values(emit, b->kernel, &p);
-	value_set_bool(t.globals, "wide", lanes_of(c->root->type)->floats == 2);
+	value_set(t.globals, "wide", value_bool(lanes_of(c->root->type)->floats == 2));
 	int row = contraction_row(c);
 	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile.rows : 1,
 		(int64_t)c->tile.vecs * emit->target->lanes };
@@ -384,17 +353,15 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 
 	struct stage whole;
 	struct term_loop loops[MAX_VARS];
-	value_dict_set(t.globals, "padded", value_none());
-	value_dict_set(t.globals, "all_terms", value_dict_get(t.globals, "terms"));
+	value_set(t.globals, "padded", value_none(), "all_terms", value_dict_get(t.globals, "terms"));
 	if (pads_all(&t, &whole))
 		pad_all(&t, &whole);
 	int term_loops = join_terms(&t, loops);
-	value_dict_set(t.globals, "list", list_terms(&t, loops, &term_loops));
+	value_set(t.globals, "list", list_terms(&t, loops, &term_loops));
 	add_result(&t, &d, term_loops);
 	add_entries(&t);
 	add_terms(&t, loops, term_loops);
-	value_set_int(t.globals, "zero", c->codes.zero);
-	value_set_int(t.globals, "columns_left", c->extents[c->column]);
+	value_set(t.globals, "zero", c->codes.zero, "columns_left", c->extents[c->column]);
 	add_scratch(&t);
 	out->value = t.globals;
 	out->scratch = b->scratch_most;

@@ -293,11 +293,11 @@ static void emit_if(struct walking *w, const struct stmt *stmt, const struct dim
 	const char *condition = blocks_condition(w->b, stmt->ranges, stmt->range_count, d);
 	struct value outer, list;
 	struct value branch = blocks_open(w->b, "if", "body", &outer);
-	value_set_string(branch, "condition", condition);
+	value_set(branch, "condition", condition);
 	glue_block(w, &stmt->body, d);
 	w->b->list = list = value_list(w->b->arena);
 	glue_block(w, &stmt->other, d);
-	value_dict_set(branch, "other", list);
+	value_set(branch, "other", list);
 	blocks_close(w->b, outer);
 }
 
@@ -322,8 +322,8 @@ static void emit_for(struct walking *w, struct stmt *stmt, const struct dims *d)
 	}
 	struct value loop = blocks_loop(w->b, stmt->var, stmt->extent, stmt->step, &outer);
 	if (stmt->first) {
-		value_set_string(loop, "first", printer_index(&w->b->printer, stmt->first));
-		value_set_string(loop, "extent", printer_index(&w->b->printer, stmt->count));
+		value_set(loop, "first", printer_index(&w->b->printer, stmt->first), "extent",
+		        printer_index(&w->b->printer, stmt->count));
 	}
 	glue_block(w, &stmt->body, d);
 	blocks_close(w->b, outer);
@@ -393,11 +393,10 @@ bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	b->keeps = true;
 	b->ended = loops->body.at[0]->var;
 	b->end = loops->count || b->kernel->ends ? "to" : NULL;
-	value_dict_set(out->value, "ends", loops_ends(emit, loops));
+	value_set(out->value, "ends", loops_ends(emit, loops));
 	glue_block(&w, &loops->body, &dims_one);
-	value_dict_set(out->value, "first", b->first);
-	value_dict_set(out->value, "body", b->list);
-	value_set_string(out->value, "kept", b->kept ? arena_printf(b->arena, "%" PRId64, b->scratch_most) : "");
+	value_set(out->value, "first", b->first, "body", b->list, "kept",
+	        b->kept ? arena_printf(b->arena, "%" PRId64, b->scratch_most) : "");
 	out->scratch = b->scratch_most + b->kept;
 	return !b->cannot;
 }

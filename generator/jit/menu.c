@@ -19,10 +19,8 @@ static struct value tiles_value(struct arena *arena, const struct target *target
 	for (int rows = 1; rows <= JIT_ROWS_MOST; rows++)
 		for (int vecs = 1; vecs <= VECS_ROW; vecs++)
 			if (jit_tile_fits(target, rows, vecs)) {
-				struct value tile = value_dict(arena);
-				value_set_int(tile, "rows", rows);
-				value_set_int(tile, "vecs", vecs);
-				value_set_bool(tile, "wide", vecs > JIT_VECS_MOST); /* reads b where it lies alone */
+				struct value tile = value_dict_of(arena, "rows", rows, "vecs", vecs, "wide",
+				        value_bool(vecs > JIT_VECS_MOST)); /* reads b where it lies alone */
 				value_list_add(tiles, tile);
 			}
 	return tiles;
@@ -39,12 +37,9 @@ static struct value sizes_value(struct arena *arena, const struct target *target
 {
 	struct value sizes = value_list(arena);
 	for (int vecs = target->registers / 8 * 32 / dtypes[product->sum].bits; vecs; vecs--) {
-		struct value size = value_dict(arena);
 		int rows = (target->registers - 1) / vecs - 1;
 		rows = product->k == 1 ? LOW : rows < JIT_ROWS_MOST ? rows : JIT_ROWS_MOST;
-		value_set_int(size, "vecs", vecs);
-		value_set_int(size, "rows", rows);
-		value_list_add(sizes, size);
+		value_list_add(sizes, value_dict_of(arena, "vecs", vecs, "rows", rows));
 	}
 	return sizes;
 }
@@ -63,9 +58,8 @@ static struct value products_value(struct arena *arena, const struct target *tar
 		if (!jit_multiplies(&leveled, product))
 			continue;
 		struct value one = product_words(arena, product);
-		value_set_string(one, "name", product->name);
-		value_set_string(one, "feature", *level ? strrchr(level, ' ') + 1 : "");
-		value_dict_set(one, "sizes", sizes_value(arena, target, product));
+		value_set(one, "name", product->name, "feature", *level ? strrchr(level, ' ') + 1 : "", "sizes",
+		        sizes_value(arena, target, product));
 		value_list_add(products, one);
 	}
 	return products;
@@ -76,11 +70,9 @@ static struct value rows_value(struct arena *arena)
 	struct value rows = value_list(arena);
 	FOR (i, SCALAR_COUNT)
 		if (scalars[i].floats) {
-			struct value row = value_dict(arena);
-			value_set_string(row, "name", scalars[i].name);
-			value_set_int(row, "arity", scalars[i].arity);
-			value_set_string(row, "text", scalars[i].text);
-			value_list_add(rows, row);
+			value_list_add(rows,
+			        value_dict_of(arena, "name", scalars[i].name, "arity", scalars[i].arity, "text",
+			                scalars[i].text));
 		}
 	return rows;
 }
@@ -118,15 +110,12 @@ static struct value typed_value(struct arena *arena, const struct target *target
 			        : NULL;
 			if (!row_name || strcmp(row_name, name))
 				continue;
-			struct value row = value_dict(arena);
 			bool lanes = target->lanes > 1;
-			value_set_string(row, "kind", name);
-			value_set_string(row, "name", scalars[i].name);
-			value_set_int(row, "arity", scalars[i].arity);
-			value_set_string(row, "text",
-			        typed_text(arena, &scalars[i], lanes ? kinds[k].lanes : kinds[k].plain,
-			                lanes || kinds[k].type != DTYPE_F64));
-			value_list_add(rows, row);
+			value_list_add(rows,
+			        value_dict_of(arena, "kind", name, "name", scalars[i].name, "arity", scalars[i].arity,
+			                "text",
+			                typed_text(arena, &scalars[i], lanes ? kinds[k].lanes : kinds[k].plain,
+			                        lanes || kinds[k].type != DTYPE_F64)));
 		}
 	return rows;
 }
@@ -173,8 +162,7 @@ static void add_cast(struct casting *c, const struct kernel *kernel)
 	struct value values = value_dict(arena), buffers = value_list(arena);
 	for (size_t i = 0; i <= kernel->params.count; i++)
 		value_list_add(buffers, value_int((int64_t)i));
-	value_set_string(values, "name", name);
-	value_dict_set(values, "buffers", buffers);
+	value_set(values, "name", name, "buffers", buffers);
 	loops_emit_symbolic(
 	        c->emit, loops, arena_printf(arena, "cast%s", name), emit_kernel_comment(c->emit, kernel), c->out);
 	template_render(c->emit->templates, "c/jit_entry.jinja", values, c->out);
@@ -253,10 +241,7 @@ static struct value entries_value(struct arena *arena, const char *text, const s
 		push(arena, &rows, (struct row){ c->keys.at[i], jit_cast_name(arena, c->keys.at[i]) });
 	qsort(rows.at, rows.count, sizeof *rows.at, by_name);
 	FOR_ALL (i, rows) {
-		struct value entry = value_dict(arena);
-		value_set_string(entry, "name", rows.at[i].name);
-		value_set_string(entry, "function", rows.at[i].function);
-		value_list_add(entries, entry);
+		value_list_add(entries, value_dict_of(arena, "name", rows.at[i].name, "function", rows.at[i].function));
 	}
 	return entries;
 }
@@ -270,21 +255,15 @@ void jit_menu_print(struct build *build, const struct target *target, struct tex
 	struct text body;
 	struct casting casting = { .emit = &emit, .out = &body };
 	emit.templates = environment_new(build, arena, &template_settings_kernels, load_embedded, &places);
-	value_dict_set(globals, "target", emit_target_value(&emit));
-	value_dict_set(globals, "tiles", tiles_value(arena, target));
-	struct value point = value_dict(arena);
-	value_set_int(point, "vecs", JIT_POINT_VECS);
-	value_set_int(point, "lanes", JIT_POINT_LANES);
-	value_dict_set(globals, "point", point);
-	value_dict_set(globals, "rows", rows_value(arena));
-	value_dict_set(globals, "other_products", products_value(arena, target));
-	value_dict_set(globals, "ways", ways_value(arena));
-	value_dict_set(globals, "typed", typed_value(arena, target));
+	value_set(globals, "target", emit_target_value(&emit), "tiles", tiles_value(arena, target));
+	struct value point = value_dict_of(arena, "vecs", JIT_POINT_VECS, "lanes", JIT_POINT_LANES);
+	value_set(globals, "point", point, "rows", rows_value(arena), "other_products", products_value(arena, target),
+	        "ways", ways_value(arena), "typed", typed_value(arena, target));
 	text_init(&body, build);
 	template_render(emit.templates, "c/jit_menu.jinja", globals, &body);
 	add_casts(&casting);
-	value_set_string(globals, "identifier", menu_identifier(arena, target->name));
-	value_dict_set(globals, "entries", entries_value(arena, body.at, &casting));
+	value_set(globals, "identifier", menu_identifier(arena, target->name));
+	value_set(globals, "entries", entries_value(arena, body.at, &casting));
 	text_printf(out, "#define MENU static\n");
 	emit_prelude(&emit, body.at, body.count, out);
 	text_add(out, body.at, body.count);
@@ -298,12 +277,10 @@ void jit_menu_list_print(struct build *build, const char *const *cpus, int count
 	struct arena *arena = build->arena;
 	struct value globals = value_dict(arena), menus = value_list(arena);
 	FOR (i, count) {
-		struct value menu = value_dict(arena);
-		value_set_string(menu, "cpu", cpus[i]);
-		value_set_string(menu, "identifier", menu_identifier(arena, cpus[i]));
-		value_list_add(menus, menu);
+		value_list_add(
+		        menus, value_dict_of(arena, "cpu", cpus[i], "identifier", menu_identifier(arena, cpus[i])));
 	}
-	value_dict_set(globals, "menus", menus);
+	value_set(globals, "menus", menus);
 	template_render(environment_new(build, arena, &template_settings_kernels, load_embedded, &places),
 	        "c/jit_list.jinja", globals, out);
 }

@@ -38,8 +38,8 @@ static void mark_scalar(struct value kernels, const struct jit_part *parts, int 
 	for (int p = 0; p < count; p++)
 		for (size_t i = 0; i < value_count(parts[p].schedule) && k < value_count(kernels); i++, k++) {
 			struct value kernel = value_at(kernels, k), entry = value_at(parts[p].schedule, i);
-			value_dict_set(kernel, "scalar", value_dict_get(entry, "scalar"));
-			value_dict_set(kernel, "blocks", value_dict_get(entry, "blocks"));
+			value_set(kernel, "scalar", value_dict_get(entry, "scalar"), "blocks",
+			        value_dict_get(entry, "blocks"));
 		}
 }
 
@@ -48,9 +48,8 @@ static void add_scratch(struct value routines, const struct jit_part *parts, int
 	FOR (p, count) {
 		struct value routine = value_at(routines, (size_t)p);
 		int64_t scratch = (value_dict_get(routine, "workspace_bytes").integer + 63) & ~(int64_t)63;
-		value_set_string(routine, "run", parts[p].run);
-		value_set_int(routine, "scratch", scratch);
-		value_set_int(routine, "workspace_bytes", scratch + JIT_LANES_MOST * 4 + parts[p].scratch_bytes);
+		value_set(routine, "run", parts[p].run, "scratch", scratch, "workspace_bytes",
+		        scratch + JIT_LANES_MOST * 4 + parts[p].scratch_bytes);
 	}
 }
 
@@ -62,9 +61,7 @@ static void print_module(
 	package_describe(w);
 	add_scratch(value_dict_get(w->globals, "routines"), parts, package->part_count);
 	mark_scalar(value_dict_get(w->globals, "kernels"), parts, package->part_count);
-	value_set_bool(w->globals, "jit", true);
-	value_set_int(w->globals, "lanes", JIT_LANES_MOST);
-	value_set_string(w->globals, "interface", interface_text(emit));
+	value_set(w->globals, "jit", value_bool(true), "lanes", JIT_LANES_MOST, "interface", interface_text(emit));
 	template_render(emit->templates, "package/module.jinja", w->globals, out);
 }
 

@@ -58,9 +58,7 @@ static const char *add_row(struct ordering *o, const struct expr *expr)
 	/* Its scratch is nobody else's: what a row needs must not lie over what was made ahead of all rows. */
 	b->list = expr_uses(expr, ORDER_ROW) ? list : b->first; /* the same for all rows: ahead of them */
 	struct value loop = blocks_open(b, "for", "body", &outer);
-	value_set_string(loop, "name", "k");
-	value_set_int(loop, "extent", n);
-	value_set_int(loop, "step", chunk);
+	value_set(loop, "name", "k", "extent", n, "step", chunk);
 	blocks_let(b, "long", "k_n",
 	        arena_printf(arena, "%" PRId64 " - k < %" PRId64 " ? %" PRId64 " - k : %" PRId64, n, chunk, n, chunk));
 	struct dims d = { -1, ORDER_KEY, "1", "k_n", 1, chunk };
@@ -106,18 +104,15 @@ static struct value add_choice(struct ordering *o)
 	struct blocks *b = o->b;
 	struct arena *arena = b->arena;
 	const struct row_order *order = o->order;
-	struct value choice = value_dict(arena), rows = value_list(arena), list = b->list, calls = value_list(arena);
+	struct value rows = value_list(arena), list = b->list, calls = value_list(arena);
 	add_apart(o);
 	FOR (i, order->part_count) {
 		const struct order_part *part = &order->parts[i];
 		o->part[i] = add_row(o, at_row(o, part->value));
 		if (!part->before || b->cannot)
 			continue;
-		struct value row = value_dict(arena);
 		o->before[i] = blocks_lanes(b, part->now->type, order->kept, NULL);
-		value_set_string(row, "from", o->part[i]);
-		value_set_string(row, "to", o->before[i]);
-		value_list_add(rows, row);
+		value_list_add(rows, value_dict_of(arena, "from", o->part[i], "to", o->before[i]));
 	}
 	struct operand most = { blocks_lanes(b, DTYPE_I64, 1, NULL), 0, 1, false, false };
 	blocks_into(b, expr_cast(arena, DTYPE_I64, at_row(o, o->d->choice[CHOICE_MOST])), &dims_one, most);
@@ -130,11 +125,7 @@ static struct value add_choice(struct ordering *o)
 	blocks_call(b, truth ? "m_sums_max" : "m_sums_i32_max", "sums1",
 	        arena_printf(arena, "%s, %s, 0, 1, taken", any, barred));
 	b->list = list;
-	value_set_string(choice, "most", most.at);
-	value_set_string(choice, "any", any);
-	value_dict_set(choice, "rows", rows);
-	value_dict_set(choice, "bars", calls);
-	return choice;
+	return value_dict_of(arena, "most", most.at, "any", any, "rows", rows, "bars", calls);
 }
 
 bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
@@ -161,22 +152,15 @@ bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	}
 	const char *key = add_row(&o, at_row(&o, d->body)),
 	           *there = asks ? add_row(&o, at_row(&o, d->choice[CHOICE_THERE])) : "0";
-	value_dict_set(out->value, "choice", chooses ? add_choice(&o) : value_none());
-	value_dict_set(out->value, "first", b->first);
-	value_dict_set(out->value, "calls", keys);
-	value_set_string(out->value, "key", key);
-	value_set_string(out->value, "there", there);
-	value_set_string(out->value, "positions", blocks_lanes(b, DTYPE_I32, order->n, NULL));
-	value_set_string(out->value, "room", blocks_scratch(b, 2 * (1 + lanes->floats) * order->n, NULL));
-	value_set_string(out->value, "to", printer_element(&b->printer, d, to));
+	value_set(out->value, "choice", chooses ? add_choice(&o) : value_none(), "first", b->first, "calls", keys,
+	        "key", key, "there", there);
+	value_set(out->value, "positions", blocks_lanes(b, DTYPE_I32, order->n, NULL));
 	const char *entry = arena_printf(arena, "m_order_%s", lanes->name);
-	value_set_string(out->value, "entry", entry);
 	blocks_uses(b, entry, "order");
-	value_set_int(out->value, "down", d->reduce == REDUCE_DOWN);
-	value_set_int(out->value, "n", order->n);
-	value_set_int(out->value, "kept", order->kept);
-	value_set_int(out->value, "best", order->best < order->n ? order->best : order->n);
-	value_set_string(out->value, "rows", order_ends(emit, kernel, true, out->value));
+	value_set(out->value, "room", blocks_scratch(b, 2 * (1 + lanes->floats) * order->n, NULL), "to",
+	        printer_element(&b->printer, d, to), "entry", entry, "down", d->reduce == REDUCE_DOWN, "n", order->n,
+	        "kept", order->kept, "best", order->best < order->n ? order->best : order->n, "rows",
+	        order_ends(emit, kernel, true, out->value));
 	out->scratch = b->scratch_most;
 	return !b->cannot;
 }

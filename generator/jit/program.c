@@ -82,27 +82,19 @@ static const char *condition_of(void *raw, struct definition *d)
 static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t blocks, bool scalar)
 {
 	struct arena *arena = w->build->arena;
-	struct value entry = value_dict(arena);
 	const char *arguments = "", *code = (kernel->same ? kernel->same : kernel)->name;
 	w->blocks[kernel->number] = blocks;
 	FOR_ALL (i, kernel->params)
 		arguments =
 		        arena_printf(arena, "%s%s%s", arguments, i ? ", " : "", argument_of(w, &kernel->params.at[i]));
-	value_set_string(entry, "name", arena_printf(arena, "%s_%s", w->name, code));
-	value_set_int(entry, "number", kernel->number);
-	value_set_string(entry, "arguments", arguments);
-	value_set_int(entry, "blocks", blocks);
-	value_set_bool(entry, "scalar", scalar);
-	value_set_string(entry, "only", emit_only_where(arena, kernel_branch(kernel), condition_of, w));
 	int number = kernel_check(w->lowered, kernel);
-	value_dict_set(entry, "check", value_none());
-	if (number >= 0) {
-		struct value check = value_dict(arena);
-		value_set_int(check, "at", scheduled(kernel->root)->offset);
-		value_set_int(check, "code", w->first_check + number);
-		value_dict_set(entry, "check", check);
-	}
-	value_list_add(w->schedule, entry);
+	struct value check = number < 0
+	        ? value_none()
+	        : value_dict_of(arena, "at", scheduled(kernel->root)->offset, "code", w->first_check + number);
+	value_list_add(w->schedule,
+	        value_dict_of(arena, "name", arena_printf(arena, "%s_%s", w->name, code), "number", kernel->number,
+	                "arguments", arguments, "blocks", blocks, "scalar", scalar, "only",
+	                emit_only_where(arena, kernel_branch(kernel), condition_of, w), "check", check));
 }
 
 /* `restrict` says nothing to libtcc, and values that are read and written in place would break it. */
@@ -151,11 +143,9 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 	*why = blocks.cannot;
 	if (!can)
 		return false;
-	value_dict_set(made.value, "kernel", emit_kernel_value(&emit, kernel));
-	value_set_string(made.value, "place", place_of(&w->arena, kernel));
-	value_dict_set(made.value, "constants", constants_of(&blocks));
-	value_set_int(made.value, "term_list", blocks.terms ? JIT_TERMS_MOST : 0);
-	value_set_int(made.value, "blocks", kernel->blocks);
+	value_set(made.value, "kernel", emit_kernel_value(&emit, kernel), "place", place_of(&w->arena, kernel));
+	value_set(made.value, "constants", constants_of(&blocks));
+	value_set(made.value, "term_list", blocks.terms ? JIT_TERMS_MOST : 0, "blocks", kernel->blocks);
 	template_render(w->templates, form->template, made.value, &w->kernels);
 	FOR_ALL (i, blocks.used) {
 		bool known = false;
@@ -210,8 +200,7 @@ static bool add_steps(struct writing *w, const struct kernel *kernel)
 	}
 	w->scratch = scratch > w->scratch ? scratch : w->scratch;
 	struct value values = fused_values(&emit, kernel, more);
-	value_set_string(values, "place", place_of(&w->arena, kernel));
-	value_set_int(values, "blocks", kernel->blocks);
+	value_set(values, "place", place_of(&w->arena, kernel), "blocks", kernel->blocks);
 	template_render(w->templates, "c/jit_fused.jinja", values, &w->kernels);
 	return any;
 }
@@ -243,7 +232,7 @@ static bool add_rounds(struct writing *w, const struct kernel *kernel)
 		any |= scalar;
 	}
 	struct value values = repeat_values(&emit, kernel, more);
-	value_set_string(values, "place", place_of(&w->arena, kernel));
+	value_set(values, "place", place_of(&w->arena, kernel));
 	template_render(w->templates, "c/jit_repeat.jinja", values, &w->kernels);
 	return any;
 }
@@ -296,10 +285,9 @@ static struct value entries_of(const struct writing *w)
 {
 	struct value entries = value_list(w->build->arena);
 	FOR_ALL (i, w->used) {
-		struct value entry = value_dict(w->build->arena);
-		value_set_string(entry, "name", w->used.at[i].name);
-		value_set_string(entry, "signature", w->used.at[i].signature);
-		value_list_add(entries, entry);
+		value_list_add(entries,
+		        value_dict_of(
+		                w->build->arena, "name", w->used.at[i].name, "signature", w->used.at[i].signature));
 	}
 	return entries;
 }
@@ -314,11 +302,8 @@ void jit_parts_text(struct jit_program *program, struct build *build, struct jit
 	text_init(&w.words, build);
 	text_init(&prelude, build);
 	FOR (p, count) {
-		struct value run = value_dict(build->arena);
 		add_part(&w, &parts[p]);
-		value_set_string(run, "name", parts[p].run);
-		value_dict_set(run, "schedule", w.schedule);
-		value_list_add(runs, run);
+		value_list_add(runs, value_dict_of(build->arena, "name", parts[p].run, "schedule", w.schedule));
 		parts[p].schedule = w.schedule;
 		parts[p].scratch_bytes = w.scratch * 4;
 		program->scratch_bytes = parts[p].scratch_bytes > program->scratch_bytes ? parts[p].scratch_bytes
@@ -335,11 +320,10 @@ void jit_parts_text(struct jit_program *program, struct build *build, struct jit
 		emit_prelude(&emit, indices ? w.kernels.at : w.words.at, indices ? w.kernels.count : w.words.count,
 		        &prelude);
 	}
-	value_dict_set(globals, "entries", entries_of(&w));
-	value_dict_set(globals, "prelude", value_string_of(prelude.count ? prelude.at : "", prelude.count));
-	value_dict_set(globals, "kernels", value_string_of(w.kernels.count ? w.kernels.at : "", w.kernels.count));
-	value_dict_set(globals, "runs", runs);
-	value_set_bool(globals, "profile", program->profiled);
+	value_set(globals, "entries", entries_of(&w), "prelude",
+	        value_string_of(prelude.count ? prelude.at : "", prelude.count), "kernels",
+	        value_string_of(w.kernels.count ? w.kernels.at : "", w.kernels.count), "runs", runs, "profile",
+	        program->profiled);
 	template_render(templates, "c/jit_program.jinja", globals, out);
 	text_release(&prelude);
 	text_release(&w.words);

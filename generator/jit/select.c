@@ -39,9 +39,7 @@ static bool rows_into(struct blocks *b, const struct expr *e, const struct dims 
 	blocks_let(b, "long", first, name);
 	b->row = arena_printf(b->arena, "%s_row", name);
 	struct value loop = blocks_open(b, "for", "body", &outer[1]);
-	value_set_string(loop, "name", b->row);
-	value_set_string(loop, "extent", d->rows);
-	value_set_int(loop, "step", 1);
+	value_set(loop, "name", b->row, "extent", d->rows, "step", 1);
 	blocks_let(b, "long", name, arena_printf(b->arena, "%s + %s", first, b->row));
 	to = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", to.at, to.row, b->row), 0, to.lane,
 		false, false };
@@ -124,8 +122,7 @@ struct dims blocks_cut_open(struct blocks *b, struct cut *cut, int part)
 {
 	const char *n = arena_printf(b->arena, "%s_n", cut->own), *from = cut->end[part], *to = cut->end[part + 1];
 	struct value branch = blocks_open(b, "if", "body", &cut->part);
-	value_set_string(branch, "condition", arena_printf(b->arena, "%s < %s", from, to));
-	value_dict_set(branch, "other", value_list(b->arena));
+	value_set(branch, "condition", arena_printf(b->arena, "%s < %s", from, to), "other", value_list(b->arena));
 	blocks_let(b, "long", n, arena_printf(b->arena, "%s - %s", to, from));
 	blocks_let(b, "long", cut->name, arena_printf(b->arena, "%s_first + %s", cut->own, from));
 	b->lane = cut->lane ? arena_printf(b->arena, "(%s + %s)", cut->lane, from) : from;
@@ -216,11 +213,11 @@ void blocks_select(struct blocks *b, const struct expr *e, const struct dims *d,
 		return;
 	const char *condition = blocks_condition(b, e->ranges, e->range_count, d);
 	struct value branch = blocks_open(b, "if", "body", &outer);
-	value_set_string(branch, "condition", condition);
+	value_set(branch, "condition", condition);
 	fill(b, e->arg[0], d, to);
 	b->list = list = value_list(b->arena);
 	fill(b, e->arg[1], d, to);
-	value_dict_set(branch, "other", list);
+	value_set(branch, "other", list);
 	blocks_close(b, outer);
 }
 

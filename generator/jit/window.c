@@ -108,10 +108,7 @@ static int64_t extent_of(const struct definition *d, int var) { return var < 0 ?
 
 static void set(struct finding *f, struct value list, const char *name, const char *text)
 {
-	struct value field = value_dict(f->b->arena);
-	value_set_string(field, "name", name);
-	value_set_string(field, "value", text);
-	value_list_add(list, field);
+	value_list_add(list, value_dict_of(f->b->arena, "name", name, "value", text));
 }
 
 static void set_int(struct finding *f, const char *name, int64_t i)
@@ -421,27 +418,18 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	int counted = kernel_counted(b->kernel);
 	FOR (v, f.root->rank)
 		if (f.root->extents[v] > 1 && v != f.lane && v != f.column && v != f.row) {
-			struct value axis = value_dict(arena);
-			value_set_string(axis, "name", names[v]);
-			value_set_int(axis, "extent", f.root->extents[v]);
+			struct value axis = value_dict_of(arena, "name", names[v], "extent", f.root->extents[v]);
 			if (v == counted) {
 				ends = emit_ends(emit, b->kernel, f.root->count.of[v], f.root->extents[v]);
-				value_set_string(axis, "extent", "many");
+				value_set(axis, "extent", "many");
 			}
 			value_list_add(outer, axis);
 		}
 	const char *entry = arena_printf(arena, "m_%s_%s", f.planes ? "plane" : "window", f.step);
 	blocks_uses(b, entry, "window");
-	value_dict_set(out->value, "outer", outer);
-	value_dict_set(out->value, "ends", ends);
-	value_dict_set(out->value, "fixed", f.fixed);
-	value_dict_set(out->value, "moving", f.moving);
-	value_set_string(out->value, "entry", entry);
-	value_set_int(out->value, "rows", extent_of(f.root, f.row));
-	value_set_string(out->value, "row", f.row >= 0 ? names[f.row] : "row");
-	value_set_int(out->value, "step", f.some);
-	value_set_int(out->value, "apart", apart_of(&f, &d));
-	value_dict_set(out->value, "result", calls);
+	value_set(out->value, "outer", outer, "ends", ends, "fixed", f.fixed, "moving", f.moving, "entry", entry,
+	        "rows", extent_of(f.root, f.row), "row", f.row >= 0 ? names[f.row] : "row", "step", f.some, "apart",
+	        apart_of(&f, &d), "result", calls);
 	out->scratch = b->scratch_most;
 	return !b->cannot;
 }

@@ -15,8 +15,6 @@ struct winding {
 	int64_t vecs, panel_vecs, width; /* of all channels; of a panel; its channels */
 };
 
-static void set_int(struct value dict, const char *key, int64_t i) { value_set_int(dict, key, i); }
-
 static void add_size(struct value list, int64_t size)
 {
 	FOR (i, value_count(list))
@@ -52,9 +50,7 @@ static void use_tiles(struct winding *w)
 			blocks_uses(w->b, arena_printf(arena, "%s_%" PRId64 "x%" PRId64, entry, high, across), "tile");
 		}
 	blocks_uses(w->b, "m_products", "products");
-	value_set_string(w->globals, "entry", entry);
-	value_dict_set(w->globals, "rows", rows);
-	value_dict_set(w->globals, "wide", wide);
+	value_set(w->globals, "entry", entry, "rows", rows, "wide", wide);
 }
 
 /* The transforms, and scratch for what they make: n * n planes of each. */
@@ -67,20 +63,16 @@ static void use_transforms(struct winding *w)
 	int64_t values = w->group * depth + 16, products = w->group * w->width + 16;
 	blocks_uses(b, arena_printf(b->arena, "m_forward_%d", m), "forward");
 	blocks_uses(b, arena_printf(b->arena, "m_back_%d", m), "back");
-	value_set_string(w->globals, "values_at", blocks_scratch(b, values * n * n, NULL));
-	value_set_string(w->globals, "products_at", blocks_scratch(b, products * n * n, NULL));
+	value_set(w->globals, "values_at", blocks_scratch(b, values * n * n, NULL));
+	value_set(w->globals, "products_at", blocks_scratch(b, products * n * n, NULL));
 	int64_t run = winograd_run(w->target, c);
-	value_set_string(
-	        w->globals, "packed_a_at", blocks_scratch(b, depth * n * (run ? run * m + 2 + lanes : n), NULL));
+	value_set(w->globals, "packed_a_at", blocks_scratch(b, depth * n * (run ? run * m + 2 + lanes : n), NULL));
 	if (c->winograd.w) {
 		int64_t kept = c->winograd.kept ? w->vecs : w->panel_vecs;
-		value_set_string(w->globals, "filters_at", blocks_scratch(b, n * n * c->k_block * lanes * kept, NULL));
+		value_set(w->globals, "filters_at", blocks_scratch(b, n * n * c->k_block * lanes * kept, NULL));
 		blocks_uses(b, arena_printf(b->arena, "m_filters_%d", m), "filters");
 	}
-	set_int(w->globals, "n", n);
-	set_int(w->globals, "depth", depth);
-	set_int(w->globals, "values", values);
-	set_int(w->globals, "products", products);
+	value_set(w->globals, "n", n, "depth", depth, "values", values, "products", products);
 }
 
 /* The bias of a panel. */
@@ -94,8 +86,7 @@ static void add_start(struct winding *w)
 		b->list = calls;
 		start = blocks_vector(b, w->c->arranged.start, &across);
 	}
-	value_set_string(w->globals, "start", start.at);
-	value_dict_set(w->globals, "start_calls", calls);
+	value_set(w->globals, "start", start.at, "start_calls", calls);
 }
 
 /* Outputs go straight to their place, or row by row of the tile through an epilogue. */
@@ -119,14 +110,12 @@ static void add_result(struct winding *w)
 	}
 	int64_t step = c->root->extents[1] > 1 ? index_factor(c->out_at, CHANNEL) : 1;
 	bool direct = step == 1 && plain, adds = direct && ending.add;
-	value_set_string(w->globals, "add", adds ? add.at : "");
-	set_int(w->globals, "add_row",
-	        adds ? index_factor(schedule_address(b->arena, ending.add->of, ending.add->at), ROW) : 0);
-	set_int(w->globals, "add_pixel", adds ? add.row : 0);
+	value_set(w->globals, "add", adds ? add.at : "", "add_row",
+	        adds ? index_factor(schedule_address(b->arena, ending.add->of, ending.add->at), ROW) : 0, "add_pixel",
+	        adds ? add.row : 0);
 	if (direct) {
-		value_set_string(w->globals, "out", printer_address(&b->printer, c->result, c->out_at));
-		set_int(w->globals, "out_row", index_factor(c->out_at, ROW));
-		set_int(w->globals, "out_pixel", index_factor(c->out_at, COLUMN));
+		value_set(w->globals, "out", printer_address(&b->printer, c->result, c->out_at), "out_row",
+		        index_factor(c->out_at, ROW), "out_pixel", index_factor(c->out_at, COLUMN));
 	} else {
 		const char *rows = blocks_scratch(b, m * run * m * w->width, NULL);
 		b->sums = (struct operand){ arena_printf(b->arena, "%s + i * %" PRId64, rows, run * m * w->width),
@@ -135,14 +124,9 @@ static void add_result(struct winding *w)
 		struct operand to = { printer_address(&b->printer, c->result, c->out_at),
 			index_factor(c->out_at, COLUMN), step, false, false };
 		blocks_into(b, root_alone ? expr_load_first(b->arena, c->root) : c->arranged.value, &ends, to);
-		value_set_string(w->globals, "out", rows);
-		set_int(w->globals, "out_row", run * m * w->width);
-		set_int(w->globals, "out_pixel", w->width);
+		value_set(w->globals, "out", rows, "out_row", run * m * w->width, "out_pixel", w->width);
 	}
-	set_int(w->globals, "run", run);
-	value_set_bool(w->globals, "direct", direct);
-	value_set_int(w->globals, "act", direct && ending.relu);
-	value_dict_set(w->globals, "result", calls);
+	value_set(w->globals, "run", run, "direct", direct, "act", direct && ending.relu, "result", calls);
 }
 
 bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
@@ -160,10 +144,8 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	w.width = w.panel_vecs * lanes;
 	blocks_begin(b, emit, names, c->root);
 	b->list = value_list(b->arena);
-	set_int(w.globals, "tiles", w.tiles);
-	set_int(w.globals, "side", ceil_div(extents[3], m));
-	set_int(w.globals, "vecs", w.vecs);
-	set_int(w.globals, "panel_vecs", w.panel_vecs);
+	value_set(w.globals, "tiles", w.tiles, "side", ceil_div(extents[3], m), "vecs", w.vecs, "panel_vecs",
+	        w.panel_vecs);
 	use_tiles(&w);
 	use_transforms(&w);
 	add_start(&w);

@@ -165,7 +165,7 @@ static struct value dims_of(struct arena *arena, const struct naming *n)
 {
 	struct value dims = value_dict(arena);
 	FOR_ALL (i, n->bound)
-		value_set_int(dims, n->bound.at[i].symbol, n->bound.at[i].extent);
+		value_set(dims, n->bound.at[i].symbol, n->bound.at[i].extent);
 	return dims;
 }
 
@@ -219,7 +219,7 @@ static bool own_expand(struct bodies *bodies, struct node *node, const struct op
 			out[n++] = node->out[k];
 		}
 	*globals = kernel_globals(r.inside, op);
-	value_dict_set(*globals, "dims", dims_of(arena, &naming));
+	value_set(*globals, "dims", dims_of(arena, &naming));
 	own->globals = globals;
 	repeat_own(&r, own, out);
 	return true;

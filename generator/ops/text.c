@@ -66,15 +66,13 @@ static struct value elements_of(struct arena *arena, const struct tensor *tensor
 static struct value describe(struct arena *arena, const struct tensor *tensor)
 {
 	static const char *const members[] = { "type", "code", "rank", "dims", "counted", "size", "value", "elements" };
-	struct value dict = value_dict(arena);
-	value_set_bool(dict, "present", tensor);
+	struct value dict = value_dict_of(arena, "present", value_bool(tensor));
 	FOR (i, COUNT(members))
-		value_dict_set(dict, members[i], value_none());
+		value_set(dict, members[i], value_none());
 	if (!tensor || (!tensor->form && !tensor_is_known(tensor)))
 		return dict;
 	if (tensor->type != DTYPE_NONE) {
-		value_set_string(dict, "type", dtypes[tensor->type].text);
-		value_set_int(dict, "code", tensor->type);
+		value_set(dict, "type", dtypes[tensor->type].text, "code", tensor->type);
 	}
 	if (tensor->form) {
 		struct value elements = value_list(arena);
@@ -82,7 +80,7 @@ static struct value describe(struct arena *arena, const struct tensor *tensor)
 		FOR_WHILE (i, list, list->count)
 			value_list_add(elements, describe(arena, list->at[i]));
 		if (list)
-			value_dict_set(dict, "elements", elements);
+			value_set(dict, "elements", elements);
 		return dict;
 	}
 	struct value dims = value_list(arena);
@@ -92,11 +90,8 @@ static struct value describe(struct arena *arena, const struct tensor *tensor)
 		value_list_add(counted, value_bool(tensor->dims[d].count));
 	}
 	int64_t size = tensor_elements(arena->build, tensor);
-	value_set_int(dict, "rank", tensor->rank);
-	value_dict_set(dict, "dims", dims);
-	value_dict_set(dict, "counted", counted);
-	value_set_int(dict, "size", size);
-	value_dict_set(dict, "value", elements_of(arena, tensor, (size_t)size));
+	value_set(dict, "rank", tensor->rank, "dims", dims, "counted", counted, "size", size, "value",
+	        elements_of(arena, tensor, (size_t)size));
 	return dict;
 }
 
@@ -144,9 +139,9 @@ static void set_attributes(struct arena *arena, struct value globals, const stru
 	FOR (ours, 2)
 		for (const struct attribute_row *row = op->attributes; row && row->name; row++)
 			if (ours == (row->from <= node->since && node->since <= row->to))
-				value_dict_set(globals, row->name, default_value(row));
+				value_set(globals, row->name, default_value(row));
 	FOR (i, node->attribute_count)
-		value_dict_set(globals, node->attributes[i].name, attribute_value(arena, &node->attributes[i]));
+		value_set(globals, node->attributes[i].name, attribute_value(arena, &node->attributes[i]));
 }
 
 /* ---- what a text may say ---- */
@@ -249,8 +244,7 @@ static struct value tens(struct template_call *call)
 {
 	struct arena *arena = call->arena;
 	int from = (int)call_int(call, 0, 0), to = (int)call_int(call, 1, 0);
-	struct value limbs = value_list(arena), moves = value_list(arena), tables = value_dict(arena),
-	             lists[LIMBS_GIVEN];
+	struct value limbs = value_list(arena), moves = value_list(arena), lists[LIMBS_GIVEN];
 	FOR (i, LIMBS_GIVEN)
 		value_list_add(limbs, lists[i] = value_list(arena));
 	for (int power = from; power <= to; power++) {
@@ -271,9 +265,7 @@ static struct value tens(struct template_call *call)
 		limbs_add(lists, ten, first);
 		value_list_add(moves, value_int(first - whole - (32 * LIMBS_GIVEN - 1)));
 	}
-	value_dict_set(tables, "limbs", limbs);
-	value_dict_set(tables, "moves", moves);
-	return tables;
+	return value_dict_of(arena, "limbs", limbs, "moves", moves);
 }
 
 static struct value automaton(struct template_call *call)
@@ -289,12 +281,7 @@ static struct value automaton(struct template_call *call)
 		value_list_add(ends, value_int(made->ends.at[i]));
 	FOR (byte, 256)
 		value_list_add(of, value_int(made->class_of[byte]));
-	struct value tables = value_dict(call->arena);
-	value_set_int(tables, "classes", made->classes);
-	value_dict_set(tables, "class_of", of);
-	value_dict_set(tables, "steps", steps);
-	value_dict_set(tables, "ends", ends);
-	return tables;
+	return value_dict_of(call->arena, "classes", made->classes, "class_of", of, "steps", steps, "ends", ends);
 }
 
 /* Of one letter of a set, or a run of such: their bytes. */
@@ -303,7 +290,7 @@ static struct value letters_of(struct template_call *call)
 	const struct rendering *rendering = call->user;
 	const struct regex_node *node = regex_read(rendering->node->graph->build, call_string(call, 0, ""))->root;
 	bool run = node->kind == REGEX_REPEAT && node->least == 1 && node->most < 0, all = true, none = true;
-	struct value dict = value_dict(call->arena), bytes = value_list(call->arena);
+	struct value bytes = value_list(call->arena);
 	node = run ? node->in[0] : node;
 	if (node->kind != REGEX_SET)
 		return value_none();
@@ -320,9 +307,7 @@ static struct value letters_of(struct template_call *call)
 		return value_none();
 	FOR_FROM (byte, 128, 256)
 		value_list_add(bytes, value_bool(all));
-	value_set_bool(dict, "run", run);
-	value_dict_set(dict, "bytes", bytes);
-	return dict;
+	return value_dict_of(call->arena, "run", run, "bytes", bytes);
 }
 
 static struct value axis_of(struct template_call *call)
@@ -400,14 +385,12 @@ static const char *widening(struct arena *arena, struct value globals, const str
 	if (!op->wide || half == DTYPE_NONE)
 		return NULL;
 	FOR (i, node->attribute_count) {
-		struct value one = value_dict(arena);
-		value_set_string(one, "name", node->attributes[i].name);
-		value_set_string(one, "kind", kinds[node->attributes[i].kind]);
-		value_list_add(given, one);
+		value_list_add(given,
+		        value_dict_of(
+		                arena, "name", node->attributes[i].name, "kind", kinds[node->attributes[i].kind]));
 	}
-	value_set_string(globals, "op", *op->domain ? arena_printf(arena, "%s.%s", op->domain, op->name) : op->name);
-	value_dict_set(globals, "given", given);
-	value_set_int(globals, "to", half);
+	value_set(globals, "op", *op->domain ? arena_printf(arena, "%s.%s", op->domain, op->name) : op->name, "given",
+	        given, "to", half);
 	return "onnx/wide.jinja";
 }
 
@@ -425,19 +408,19 @@ static struct value globals_of(const struct node *node, const struct op *op, str
 	struct arena *arena = node_arena(node);
 	struct value globals = value_dict(arena);
 	*rendering = (struct rendering){ .node = node, .blocks = 1 };
-	value_set_int(globals, "opset", node->since);
+	value_set(globals, "opset", node->since);
 	set_attributes(arena, globals, node, op);
-	value_dict_set(globals, "inputs", tensors_of(arena, op->most, node->ins, node->in));
-	value_dict_set(globals, "outputs", tensors_of(arena, op->outs, node->outs, node->out));
-	value_dict_set(globals, "attribute", value_function(arena, "attribute", "name default?", attribute, rendering));
-	value_dict_set(globals, "axis_of", value_function(arena, "axis_of", "axis rank", axis_of, rendering));
-	value_dict_set(globals, "floats", value_function(arena, "floats", "*", floats, rendering));
-	value_dict_set(globals, "utf8", value_function(arena, "utf8", "string", utf8, rendering));
-	value_dict_set(globals, "letters_of", value_function(arena, "letters_of", "pattern", letters_of, rendering));
-	value_dict_set(globals, "automaton", value_function(arena, "automaton", "pattern", automaton, rendering));
-	value_dict_set(globals, "tens", value_function(arena, "tens", "from to", tens, rendering));
-	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));
-	value_dict_set(globals, "able", value_function(arena, "able", "right message", able, rendering));
+	value_set(globals, "inputs", tensors_of(arena, op->most, node->ins, node->in), "outputs",
+	        tensors_of(arena, op->outs, node->outs, node->out), "attribute",
+	        value_function(arena, "attribute", "name default?", attribute, rendering), "axis_of",
+	        value_function(arena, "axis_of", "axis rank", axis_of, rendering), "floats",
+	        value_function(arena, "floats", "*", floats, rendering), "utf8",
+	        value_function(arena, "utf8", "string", utf8, rendering), "letters_of",
+	        value_function(arena, "letters_of", "pattern", letters_of, rendering), "automaton",
+	        value_function(arena, "automaton", "pattern", automaton, rendering), "tens",
+	        value_function(arena, "tens", "from to", tens, rendering), "want",
+	        value_function(arena, "want", "right message", want, rendering), "able",
+	        value_function(arena, "able", "right message", able, rendering));
 	return globals;
 }
 
@@ -447,7 +430,7 @@ struct bytes shape_render(
 	struct arena *arena = node_arena(node);
 	struct rendering *rendering = arena_new(arena, struct rendering);
 	struct value globals = globals_of(node, op, rendering);
-	value_dict_set(globals, "blocks", value_function(arena, "blocks", "count", blocks, rendering));
+	value_set(globals, "blocks", value_function(arena, "blocks", "count", blocks, rendering));
 	struct bytes text = rendered(environment_of(bodies, node), rendering, name, globals);
 	*asked = rendering->blocks;
 	return text;
@@ -469,7 +452,7 @@ bool body_expand(struct bodies *bodies, struct node *node, const struct op *op)
 	        DEPTH_MOST, op->text);
 	struct rendering *rendering = arena_new(arena, struct rendering);
 	struct value globals = globals_of(node, op, rendering);
-	value_dict_set(globals, "counts", value_function(arena, "counts", "", counts, rendering));
+	value_set(globals, "counts", value_function(arena, "counts", "", counts, rendering));
 	const char *wide = widening(arena, globals, node, op);
 	struct bytes text = rendered(environment_of(bodies, node), rendering, wide ? wide : op->text, globals);
 	if (!rendering->counts)

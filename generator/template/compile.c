@@ -191,7 +191,7 @@ struct environment *environment_new(struct build *build, struct arena *arena, co
 
 void environment_set(struct environment *environment, const char *name, struct value value)
 {
-	value_dict_set(dict_value(environment->globals), name, value);
+	value_set(dict_value(environment->globals), name, value);
 }
 
 void environment_function(struct environment *environment, const char *name, const char *parameters,
@@ -203,14 +203,14 @@ void environment_function(struct environment *environment, const char *name, con
 void environment_filter(struct environment *environment, const char *name, const char *parameters,
         template_function *function, void *user)
 {
-	value_dict_set(dict_value(environment->filters), name,
+	value_set(dict_value(environment->filters), name,
 	        value_function(environment->arena, name, parameters, function, user));
 }
 
 void environment_test(struct environment *environment, const char *name, const char *parameters,
         template_function *function, void *user)
 {
-	value_dict_set(dict_value(environment->tests), name,
+	value_set(dict_value(environment->tests), name,
 	        value_function(environment->arena, name, parameters, function, user));
 }
 

@@ -268,26 +268,14 @@ struct value value_dict(struct arena *arena)
 	return dict_value(dict);
 }
 
-void value_dict_set(struct value dict, const char *borrowed_key, struct value value)
-{
-	assert(dict.kind == VALUE_DICT);
-	dict_set(dict.dict, value_string(borrowed_key), string_hash(borrowed_key, strlen(borrowed_key)), value);
-}
-
 struct value value_set_pairs(struct value dict, const struct value_pair *pairs)
 {
+	assert(dict.kind == VALUE_DICT);
 	for (; pairs->key; pairs++)
-		value_dict_set(dict, pairs->key, pairs->value);
+		dict_set(
+		        dict.dict, value_string(pairs->key), string_hash(pairs->key, strlen(pairs->key)), pairs->value);
 	return dict;
 }
-
-void value_set_string(struct value dict, const char *key, const char *borrowed)
-{
-	value_dict_set(dict, key, value_string(borrowed));
-}
-
-void value_set_int(struct value dict, const char *key, int64_t number) { value_dict_set(dict, key, value_int(number)); }
-void value_set_bool(struct value dict, const char *key, bool is) { value_dict_set(dict, key, value_bool(is)); }
 
 struct value value_dict_get(struct value dict, const char *key)
 {

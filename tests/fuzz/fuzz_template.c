@@ -34,16 +34,16 @@ static struct value data(struct arena *arena)
 	             words = value_list(arena);
 	for (int i = 0; i < 4; i++)
 		value_list_add(list, value_int(3 - i));
-	value_dict_set(dict, "k", value_float(1.5));
-	value_dict_set(dict, "items", value_none());
+	value_set(dict, "k", value_float(1.5));
+	value_set(dict, "items", value_none());
 	value_list_add(words, value_string("b"));
 	value_list_add(words, value_string("größe ✓"));
-	value_dict_set(globals, "x", value_int(1));
-	value_dict_set(globals, "s", value_string("Hello, World\n"));
-	value_dict_set(globals, "l", list);
-	value_dict_set(globals, "d", dict);
-	value_dict_set(globals, "w", words);
-	value_dict_set(globals, "f", value_function(arena, "f", "a b?", add, NULL));
+	value_set(globals, "x", value_int(1));
+	value_set(globals, "s", value_string("Hello, World\n"));
+	value_set(globals, "l", list);
+	value_set(globals, "d", dict);
+	value_set(globals, "w", words);
+	value_set(globals, "f", value_function(arena, "f", "a b?", add, NULL));
 	return globals;
 }
 

@@ -76,7 +76,7 @@ static json_t *run(const json_t *one)
 				const char *key;
 				json_t *item;
 				json_object_foreach(json_object_get(one, "data"), key, item)
-				        value_dict_set(globals, key, value_dict_get(data, key));
+				        value_set(globals, key, value_dict_get(data, key));
 				double before = now();
 				text.count = 0;
 				template_render(environment, "main", globals, &text);

@@ -67,14 +67,14 @@ static void start(struct run *run, const struct source *sources, const struct te
 	environment_set(run->environment, "version", value_string("7"));
 	run->globals = value_dict(arena);
 	struct value a = value_dict(arena), params = value_list(arena), kernel = value_dict(arena);
-	value_dict_set(a, "at", value_function(arena, "at", "row lane?", address, "a"));
+	value_set(a, "at", value_function(arena, "at", "row lane?", address, "a"));
 	value_list_add(params, value_string("const float *a"));
 	value_list_add(params, value_string("float *y"));
-	value_dict_set(kernel, "name", value_string("conv_3"));
-	value_dict_set(kernel, "params", params);
-	value_dict_set(run->globals, "kernel", kernel);
-	value_dict_set(run->globals, "a", a);
-	value_dict_set(run->globals, "x", value_object(arena, &tensor_class, dims));
+	value_set(kernel, "name", value_string("conv_3"));
+	value_set(kernel, "params", params);
+	value_set(run->globals, "kernel", kernel);
+	value_set(run->globals, "a", a);
+	value_set(run->globals, "x", value_object(arena, &tensor_class, dims));
 }
 
 /* Renders `main`; the text, or the message where it fails. */
@@ -319,7 +319,7 @@ static void goes_on_after_a_failure(void **state)
 	(void)state;
 	start(&run, sources, NULL);
 	assert_string_equal(render(&run), "main:1:24: 'later' is undefined");
-	value_dict_set(run.globals, "later", value_int(5));
+	value_set(run.globals, "later", value_int(5));
 	assert_string_equal(render(&run), "5");
 	end(&run);
 }
@@ -370,12 +370,12 @@ static void the_manual(void **state)
 		struct environment *environment =
 		        environment_new(&build, arena, &template_settings_kernels, load_file, NULL);
 		struct value globals = value_dict(arena), kernel = value_dict(arena), x = value_dict(arena);
-		value_dict_set(globals, "kernel", kernel);
-		value_dict_set(kernel, "name", value_string("conv_3"));
-		value_dict_set(kernel, "rows", value_int(2));
-		value_dict_set(globals, "x", x);
-		value_dict_set(x, "at", value_function(arena, "at", "row lane?", at, "x"));
-		value_dict_set(globals, "name", value_string(other));
+		value_set(globals, "kernel", kernel);
+		value_set(kernel, "name", value_string("conv_3"));
+		value_set(kernel, "rows", value_int(2));
+		value_set(globals, "x", x);
+		value_set(x, "at", value_function(arena, "at", "row lane?", at, "x"));
+		value_set(globals, "name", value_string(other));
 		environment_function(environment, "other", "name", render_other, NULL);
 		template_render(environment, path, globals, &text);
 	}

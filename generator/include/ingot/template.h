@@ -19,11 +19,9 @@
  *     if (BUILD_TRY(&build)) {
  *             struct arena *arena = build.arena;
  *             struct environment *environment = environment_new(&build, arena, &template_settings_kernels, load, NULL);
- *             struct value globals = value_dict(arena), kernel = value_dict(arena), x = value_dict(arena);
- *             value_dict_set(globals, "kernel", kernel);
- *             value_set(kernel, "name", "conv_3", "rows", 6);
- *             value_dict_set(globals, "x", x);
- *             value_dict_set(x, "at", value_function(arena, "at", "row lane?", at, "x"));
+ *             struct value globals = value_dict_of(
+ *                     arena, "kernel", value_dict_of(arena, "name", "conv_3", "rows", 6), "x",
+ *                     value_dict_of(arena, "at", value_function(arena, "at", "row lane?", at, "x")));
  *             template_render(environment, "convolution.jinja", globals, &text);     // appends to text
  *     }
  *     if (build.code)
@@ -107,12 +105,9 @@ size_t value_count(struct value);                   /* of a list, tuple, dict, r
 struct value value_at(struct value list, size_t i); /* of a list or tuple; i < value_count */
 
 struct value value_dict(struct arena *);
-void value_dict_set(struct value dict, const char *borrowed_key, struct value); /* a later one replaces */
-void value_set_string(struct value dict, const char *borrowed_key, const char *borrowed);
-void value_set_int(struct value dict, const char *borrowed_key, int64_t);
-void value_set_bool(struct value dict, const char *borrowed_key, bool);
 /* value_set(dict, "name", kernel->name, "rows", 6): keys, and what each is, by the kind that C knows of it: a string, an
- * integer, a double, a bool (a comparison is an int in C), a value.  24 keys at most; gives the dict. */
+ * integer, a double, a bool (a comparison is an int in C), a value.  24 keys at most, borrowed; a later one replaces.
+ * Gives the dict. */
 #define value_set(dict, ...) value_set_pairs(dict, (const struct value_pair[]){ VALUE_PAIRS(__VA_ARGS__), { 0 } })
 #define value_dict_of(arena, ...) value_set(value_dict(arena), __VA_ARGS__)
 struct value_pair {
