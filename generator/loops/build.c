@@ -292,6 +292,33 @@ static int64_t lanes_share(const struct building *b, const struct definition *d,
 	return share < d->extents[order[taken]] ? share : 0;
 }
 
+/* Does what is added lie side by side along that variable?  Lanes lie there then. */
+struct lying {
+	struct arena *arena;
+	int var;
+	bool along;
+};
+static void see_lying(void *user, const struct expr *load)
+{
+	struct lying *l = user;
+	l->along |= index_factor(schedule_address(l->arena, load->of, load->at), l->var) == 1;
+}
+static bool lies_along(const struct building *b, const struct definition *d, int var)
+{
+	struct lying l = { b->loops->arena, var, false };
+	expr_loads(d->body, see_lying, &l);
+	return l.along;
+}
+
+/* Lanes of sums of rows lie along what is added, not along the rows. */
+static bool lanes_lie_along(const struct building *b, int var)
+{
+	FOR_EACH (const struct definition *d, b->kernel->members)
+		if (d->reduce != REDUCE_NONE)
+			return lies_along(b, d, var);
+	return true;
+}
+
 /* Rounds of a loop that make a block, where its rounds are none and all of it is more than a fork: the largest divisor
  * that leaves some blocks, best of whole tiles of 2, 3 or 4 vectors; of lanes no block is less than two vectors; 0: it
  * stays whole.  What is made of calls (the JIT) has one thread. */
@@ -327,7 +354,8 @@ static int64_t block_share(
 	        : (taken && (around >= BLOCKS_WANTED || taken == count - 1))
 	                || (d->reduce == REDUCE_NONE && expr_selects_on(d->body, order[taken]))
 	        ? 0
-	        : rounds_share(b, d->extents[order[taken]], taken == count - 1, around, work / (double)around);
+	        : rounds_share(b, d->extents[order[taken]], taken == count - 1 && lanes_lie_along(b, order[taken]),
+	                around, work / (double)around);
 }
 
 /* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones.
@@ -572,24 +600,6 @@ static struct loops *build_places(struct building *b, bool named)
 	}
 	building_define(b, d, with, shared_out(b, d, own, taken, share, named, with));
 	return loops;
-}
-
-/* Does what is added lie side by side along that variable?  Lanes lie there then. */
-struct lying {
-	struct arena *arena;
-	int var;
-	bool along;
-};
-static void see_lying(void *user, const struct expr *load)
-{
-	struct lying *l = user;
-	l->along |= index_factor(schedule_address(l->arena, load->of, load->at), l->var) == 1;
-}
-static bool lies_along(const struct building *b, const struct definition *d, int var)
-{
-	struct lying l = { b->loops->arena, var, false };
-	expr_loads(d->body, see_lying, &l);
-	return l.along;
 }
 
 static struct loops *build_alone(struct building *b, bool named)
