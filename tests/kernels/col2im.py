@@ -17,16 +17,17 @@ HEAD = '<ir_version: 8, opset_import: ["" : 19]>\n'
 
 
 def few_taps(op, count, channels, outs, kernel, strides):
-    """Does the rule of col2im.c take it?  Of a transposed convolution some phase; its phases are columns of one sum where every one has all taps."""
+    """Does the rule of col2im.c take it?  Of a transposed convolution some phase; its phases are columns of one sum where every one has all taps.
+    None: it depends on how many phases are one sum."""
     if op == "Conv" and strides != [1] * count:
         return False
     phases, taps = 1, 1
     for k, s in zip(kernel, strides):
         phases *= s
         taps *= -(-k // s)
-    if phases == 1:
-        return taps >= 2 and channels >= 4 * outs and taps * outs <= 4 * channels
-    return 2 <= taps <= 16 and channels >= 16
+    few = [taps >= 2 and channels >= 4 * results and taps * results <= 4 * channels for results in (outs, outs * phases)]
+    of_phase = phases > 1 and 2 <= taps <= 16 and channels >= 16
+    return True if of_phase else few[0] if phases == 1 else None if any(few) else False
 
 
 def layer(draw, name):
