@@ -75,6 +75,15 @@ def is_running(process):
         return False
 
 
+def has_ended(process):
+    """What is killed may be running a moment longer; a compiler at work would for a minute."""
+    for _ in range(100):
+        if not is_running(process):
+            return True
+        time.sleep(0.05)
+    return False
+
+
 def signals(folder, environment):
     for number in signal.SIGINT, signal.SIGTERM:
         pids = os.path.join(folder, "pids")
@@ -91,7 +100,7 @@ def signals(folder, environment):
         assert running.returncode == -number and not out, (running.returncode, out, err)
         assert not os.path.exists(os.path.join(folder, "ended")) and not os.listdir(environment["TMPDIR"]), os.listdir(environment["TMPDIR"])
         with open(pids) as file:
-            assert not any(is_running(int(one)) for one in file.read().split())
+            assert all(has_ended(int(one)) for one in file.read().split())
 
 
 def reader_gone(folder, environment):
