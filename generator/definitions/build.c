@@ -301,6 +301,12 @@ static int64_t product(int count, const int64_t *extents)
 	return n;
 }
 
+bool definition_same_shape(const struct definition *a, const struct definition *b)
+{
+	return a->type == b->type && a->rank == b->rank
+	        && !memcmp(a->extents, b->extents, a->rank * sizeof *a->extents);
+}
+
 int64_t definition_extent(const struct definition *d, int var)
 {
 	return var < d->rank ? d->extents[var] : d->reduced_extents[var - d->rank];

@@ -536,6 +536,7 @@ const struct expr **definition_part(const struct definition *, int i); /* *: NUL
 void definition_loads(const struct definition *, void (*visit)(void *user, const struct expr *load), void *user);
 void definition_map(struct definition *, const struct expr *(*map)(void *user, const struct expr *), void *user);
 int64_t definition_elements(const struct definition *);
+bool definition_same_shape(const struct definition *, const struct definition *); /* and type */
 int64_t definition_extent(const struct definition *, int var); /* of an output variable, or of a reduced one */
 /* Of a constant of int32 in whose rows each element is the one before it, or one more: how long they are.  0: it is
  * none. */

@@ -110,11 +110,10 @@ const char *emit_kernel_nodes(struct arena *arena, const struct kernel *kernel)
 struct value emit_lets(struct arena *arena, const struct printer *printer)
 {
 	struct value lets = value_list(arena);
-	FOR_ALL (i, printer->lets) {
+	FOR_ALL (i, printer->lets)
 		value_list_add(lets,
 		        value_dict_of(arena, "type", printer->lets.at[i].type, "name", printer->lets.at[i].name,
 		                "value", printer->lets.at[i].value));
-	}
 	return lets;
 }
 

@@ -246,24 +246,15 @@ int64_t launch_move(const struct launch_list *list, const struct launch_argument
 	return (int64_t)i;
 }
 
-static struct value by_depth(struct arena *arena, const int64_t *at, int depth)
-{
-	struct value list = value_list(arena);
-	FOR (d, depth)
-		value_list_add(list, value_int(at[d]));
-	return list;
-}
-
 struct value launch_moves(struct writing *w, const struct launch_list *list)
 {
 	struct arena *arena = w->emit->arena;
 	struct value moves = value_list(arena);
-	FOR_ALL (i, list->moves) {
+	FOR_ALL (i, list->moves)
 		value_list_add(moves,
 		        value_dict_of(arena, "from", list->moves.at[i].from, "step",
-		                by_depth(arena, list->moves.at[i].step, list->depth), "flip",
-		                by_depth(arena, list->moves.at[i].flip, list->depth)));
-	}
+		                value_numbers(arena, list->moves.at[i].step, list->depth), "flip",
+		                value_numbers(arena, list->moves.at[i].flip, list->depth)));
 	return moves;
 }
 

@@ -35,14 +35,6 @@ static struct value dtype_word(struct arena *arena, enum dtype type)
 	return value_string(word);
 }
 
-static struct value numbers(struct arena *arena, const int64_t *at, int count)
-{
-	struct value list = value_list(arena);
-	FOR (i, count)
-		value_list_add(list, value_int(at[i]));
-	return list;
-}
-
 /* With the dims that callers know, where those are of the same elements: bytes that pack others are bytes. */
 static struct definition as_callers_know(const struct definition *of)
 {
@@ -73,10 +65,7 @@ static void node_same(
         struct describing *d, const struct module_node *node, const struct definition *other, const char *file)
 {
 	const struct definition *of = node->of;
-	bool same = of->type == other->type && of->rank == other->rank;
-	for (int v = 0; same && v < of->rank; v++)
-		same = of->extents[v] == other->extents[v];
-	if (!same)
+	if (!definition_same_shape(of, other))
 		fail(d->w->emit->build, EXIT_INVALID, node->name,
 		        "is %s of %d dims elsewhere; in %s it has another type or shape: --rename makes it another "
 		        "tensor",
@@ -205,7 +194,7 @@ static struct value nodes_value(struct describing *d)
 		value_set(value, "name", literal(d->arena, node->name), "dtype", dtype_word(d->arena, node->of->type),
 		        "flags", *flags ? flags : "0");
 		const struct definition as = as_callers_know(node->of);
-		value_set(value, "dims", numbers(d->arena, as.extents, as.rank), "bytes", node->bytes, "offset",
+		value_set(value, "dims", value_numbers(d->arena, as.extents, as.rank), "bytes", node->bytes, "offset",
 		        node->offset);
 		value_list_add(list, value);
 	}
@@ -273,9 +262,9 @@ static void add_tensor(struct describing *d, const struct definition *of)
 	        "dtype", dtype_word(d->arena, of->type));
 	struct scheduled as = { .of = as_callers_know(of) };
 	layout_row_major(&as.of);
-	value_set(value, "extents", numbers(d->arena, as.of.extents, as.of.rank), "strides",
-	        memory ? numbers(d->arena, of->port.shown ? as.stride : p->stride, as.of.rank) : value_none(), "at",
-	        memory ? argument_of(d, of) : place_value(d->arena, "INGOT_FROM_KERNEL", 0, 0), "bytes",
+	value_set(value, "extents", value_numbers(d->arena, as.of.extents, as.of.rank), "strides",
+	        memory ? value_numbers(d->arena, of->port.shown ? as.stride : p->stride, as.of.rank) : value_none(),
+	        "at", memory ? argument_of(d, of) : place_value(d->arena, "INGOT_FROM_KERNEL", 0, 0), "bytes",
 	        p->mode == MODE_VIRTUAL ? 0 : p->bytes, "kernel", p->kernel ? p->kernel->number : -1);
 	value_list_add(d->tensors, value);
 }

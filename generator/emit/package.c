@@ -109,11 +109,8 @@ static struct value tensor_value(
 	FOR (v, shown.rank)
 		text_printf(&dims, "%s%" PRId64, v ? "," : "", shown.extents[v]);
 	text_addc(&dims, ']');
-	struct value extents = value_list(arena);
-	FOR (v, shown.rank)
-		value_list_add(extents, value_int(shown.extents[v]));
-	value_set(value, "extents", extents, "name", emit_quiet(arena, name), "field", field, "c", dtypes[d->type].c,
-	        "elements", definition_elements(d), "most", d->port.most);
+	value_set(value, "extents", value_numbers(arena, shown.extents, shown.rank), "name", emit_quiet(arena, name),
+	        "field", field, "c", dtypes[d->type].c, "elements", definition_elements(d), "most", d->port.most);
 	int64_t offset = w->lowered->io_in_workspace ? scheduled(d)->offset : -1;
 	const struct workspace_pool *pool = workspace_pool_at(w->lowered, offset < 0 ? 0 : offset);
 	value_set(value, "offset", offset < 0 ? -1 : package_in_pool(w->lowered, pool, offset), "pool", pool->name);
@@ -357,10 +354,7 @@ static void add_slots(struct writing *w)
 			        "--state %s=%s: should be an input and an output of one graph", pair->input,
 			        pair->output);
 		const struct definition *from = program->inputs.at[slot.input], *to = program->outputs.at[slot.output];
-		bool same = from->type == to->type && from->rank == to->rank;
-		for (int v = 0; same && v < from->rank; v++)
-			same = from->extents[v] == to->extents[v];
-		if (!same)
+		if (!definition_same_shape(from, to))
 			fail(build, EXIT_USAGE, w->of->model,
 			        "--state %s=%s: %s and %s, one type and shape are right, or what Concat(%s, new rows) "
 			        "makes",

@@ -113,6 +113,16 @@ static const char *transposed_at(
 	return arena_printf(p->arena, "transposed_store + %s", printer_index(printer, at));
 }
 
+static const char *result_at(
+        struct printing *p, struct printer *printer, const struct index *row, const struct index *vec)
+{
+	const struct index *with[MAX_VARS];
+	if (p->c->staging.transposed)
+		return transposed_at(p, printer, row, vec);
+	shift(p, row, vec, with);
+	return printer_address(printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
+}
+
 /* {lets, store}: the element (row, vec) of a tile, whose sum stands in `accumulator`. */
 static struct value result_of(
         struct printing *p, const struct index *row, const struct index *vec, const char *left, const char *accumulator)
@@ -120,7 +130,6 @@ static struct value result_of(
 	const struct contraction *c = p->c;
 	const struct index *with[MAX_VARS];
 	struct printer printer = contraction_printer(p, left);
-	struct value result = value_dict(p->arena);
 	const char *value = accumulator, *names[COUNT(p->names)];
 	const struct expr *moved[2] = { NULL, NULL };
 	shift(p, row, vec, with);
@@ -154,17 +163,15 @@ static struct value result_of(
 			store = arena_printf(p->arena, "%s; %s%s = %s", store, there,
 			        printer_element(&printer, c->beside.d, index_substitute(p->arena, c->beside.at, with)),
 			        printer_value(&printer, moved[count - 1]));
-		value_set(result, "lets", emit_lets(p->arena, &printer), "store", store);
-		return result;
+		return value_dict_of(p->arena, "lets", emit_lets(p->arena, &printer), "store", store);
 	}
 	const char *to = printer_address(&printer, c->result, at);
 	if (c->staging.transposed) {
 		to = transposed_at(p, &printer, row, vec);
 		step = 1;
 	}
-	value_set(result, "lets", emit_lets(p->arena, &printer), "store",
+	return value_dict_of(p->arena, "lets", emit_lets(p->arena, &printer), "store",
 	        emit_vec_store(p->arena, c->result->type, to, step, value, left));
-	return result;
 }
 
 /* The store of columns v to v + 3 of row r; NULL: they are stored one by one. */
@@ -217,9 +224,7 @@ static struct value two_of(
 		p->accumulator = sums[i];
 		text[i] = arena_printf(p->arena, "ivec_rounded%s(%s%s)", type, printer_value(&printer, of[i]), bounds);
 	}
-	const char *to = c->staging.transposed
-	        ? transposed_at(p, &printer, row, vec)
-	        : printer_address(&printer, c->result, index_substitute(p->arena, c->out_at, with));
+	const char *to = result_at(p, &printer, row, vec);
 	return value_dict_of(p->arena, "lets", emit_lets(p->arena, &printer), "store",
 	        value_printf(p->arena, "ivec_store_two%s(%s, %s, %s)", type, to, text[0], text[1]));
 }
@@ -459,14 +464,10 @@ static struct value call_waiting(struct template_call *call)
 {
 	struct tile_user *user = call->user;
 	struct printing *p = user->p;
-	const struct index *with[MAX_VARS];
 	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
 	const char *left = left_of(p, user->tile, v);
 	struct printer printer = contraction_printer(p, left);
-	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
-	const char *at = p->c->staging.transposed
-	        ? transposed_at(p, &printer, index_constant(p->arena, r), index_constant(p->arena, v))
-	        : printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
+	const char *at = result_at(p, &printer, index_constant(p->arena, r), index_constant(p->arena, v));
 	const struct product *product = p->c->product;
 	return value_dict_of(p->arena, "load",
 	        left ? value_printf(p->arena, "%s_load_n(%s, %s%s)", lane_type_of(product->sum).vector, at, left,
@@ -740,14 +741,13 @@ static struct value block_terms(struct printing *p, int64_t terms)
 struct value contraction_extents(struct printing *p, int first, int count)
 {
 	struct value list = value_list(p->arena);
-	for (int v = first; v < first + count; v++) {
+	for (int v = first; v < first + count; v++)
 		value_list_add(list,
 		        value_dict_of(p->arena, "name", p->names[v], "bound", p->c->extents[v], "extent",
 		                p->ends[v]
 		                        ? value_string(p->ends[v])
 		                        : value_int(v == p->c->column + 1 && p->c->terms ? contraction_extent(p->c, 0)
 		                                                                         : p->c->extents[v])));
-	}
 	return list;
 }
 

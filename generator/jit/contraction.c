@@ -117,12 +117,11 @@ static void add_terms(struct tiling *t, const struct term_loop *loops, int count
 		a_at = a_at ? arena_printf(arena, "%s + %s", a_at, a) : a;
 		w_at = w_at ? arena_printf(arena, "%s + %s", w_at, w) : w;
 	}
-	FOR (i, count) {
+	FOR (i, count)
 		value_list_add(i < extra ? around : terms,
 		        value_dict_of(arena, "extent",
 		                loops[i].end ? value_string(loops[i].end) : value_int(loops[i].extent), "name",
 		                loops[i].name, "a", loops[i].a, "w", loops[i].w));
-	}
 	value_set(globals, "around", around, "terms", terms, "first", first ? first : "", "a_at", a_at ? a_at : "",
 	        "w_at", w_at ? w_at : "");
 }

@@ -240,9 +240,8 @@ static struct value entries_value(struct arena *arena, const char *text, const s
 	FOR_ALL (i, c->keys)
 		push(arena, &rows, (struct row){ c->keys.at[i], jit_cast_name(arena, c->keys.at[i]) });
 	qsort(rows.at, rows.count, sizeof *rows.at, by_name);
-	FOR_ALL (i, rows) {
+	FOR_ALL (i, rows)
 		value_list_add(entries, value_dict_of(arena, "name", rows.at[i].name, "function", rows.at[i].function));
-	}
 	return entries;
 }
 
@@ -276,10 +275,9 @@ void jit_menu_list_print(struct build *build, const char *const *cpus, int count
 	struct template_folders places = { 0 };
 	struct arena *arena = build->arena;
 	struct value globals = value_dict(arena), menus = value_list(arena);
-	FOR (i, count) {
+	FOR (i, count)
 		value_list_add(
 		        menus, value_dict_of(arena, "cpu", cpus[i], "identifier", menu_identifier(arena, cpus[i])));
-	}
 	value_set(globals, "menus", menus);
 	template_render(environment_new(build, arena, &template_settings_kernels, load_embedded, &places),
 	        "c/jit_list.jinja", globals, out);

@@ -284,11 +284,10 @@ static void add_part(struct writing *w, const struct jit_part *part)
 static struct value entries_of(const struct writing *w)
 {
 	struct value entries = value_list(w->build->arena);
-	FOR_ALL (i, w->used) {
+	FOR_ALL (i, w->used)
 		value_list_add(entries,
 		        value_dict_of(
 		                w->build->arena, "name", w->used.at[i].name, "signature", w->used.at[i].signature));
-	}
 	return entries;
 }
 

@@ -384,11 +384,10 @@ static const char *widening(struct arena *arena, struct value globals, const str
 		half = node->in[i] && is_half(node->in[i]->type) ? node->in[i]->type : half;
 	if (!op->wide || half == DTYPE_NONE)
 		return NULL;
-	FOR (i, node->attribute_count) {
+	FOR (i, node->attribute_count)
 		value_list_add(given,
 		        value_dict_of(
 		                arena, "name", node->attributes[i].name, "kind", kinds[node->attributes[i].kind]));
-	}
 	value_set(globals, "op", *op->domain ? arena_printf(arena, "%s.%s", op->domain, op->name) : op->name, "given",
 	        given, "to", half);
 	return "onnx/wide.jinja";

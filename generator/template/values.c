@@ -61,6 +61,14 @@ void value_list_add(struct value list, struct value value)
 	list_add(list.list, value);
 }
 
+struct value value_numbers(struct arena *arena, const int64_t *at, int count)
+{
+	struct value list = value_list(arena);
+	FOR (i, count)
+		value_list_add(list, value_int(at[i]));
+	return list;
+}
+
 size_t value_count(struct value value)
 {
 	switch (value.kind) {

@@ -101,6 +101,7 @@ struct value value_printf(struct arena *, const char *format, ...) PRINTF(2, 3);
 struct value value_list(struct arena *);
 struct value value_tuple(struct arena *, const struct value *at, size_t count);
 void value_list_add(struct value list, struct value);
+struct value value_numbers(struct arena *, const int64_t *at, int count);
 size_t value_count(struct value);                   /* of a list, tuple, dict, range or string */
 struct value value_at(struct value list, size_t i); /* of a list or tuple; i < value_count */
 
