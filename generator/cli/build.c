@@ -407,14 +407,14 @@ static void lower_all(struct cli *cli, struct making *making, bool cuda)
 	making->emit = (struct emit){ .build = build,
 		.arena = build->arena,
 		.target = cli->options.target,
-		.templates = options_templates(build, &cli->options) };
+		.templates = options_templates(build, &cli->options),
+		.no_libc = needs_no_libc(cli) };
 	*package = (struct package){
 		.cpus = cpus,
 		.threads = cli->options.threads,
 		.options = words_of(build, cli, cuda),
 		.managed = managed,
 		.cflags = cflags_of(cli),
-		.no_libc = needs_no_libc(cli),
 		.stepwise = cli->flags.stepwise,
 		.weights_c = cli->weights ? !strcmp(cli->weights, "c") : cli->options.target->freestanding && !managed,
 		.project = cli->image.project,

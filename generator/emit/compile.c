@@ -245,7 +245,7 @@ static void read_sizes(struct compiling *c, struct package_sizes *sizes)
 static void stack_bytes(struct compiling *c)
 {
 	struct writing *w = c->w;
-	bool sizes_asked = w->package->sizes || w->package->no_libc;
+	bool sizes_asked = w->package->sizes || w->emit->no_libc;
 	c->known = true;
 	FOR_ALL (i, w->sources) {
 		stack_read(w->emit->build, scratch_file(c, w->sources.at[i], "su"), (unsigned)i, &c->frames);
@@ -264,7 +264,7 @@ static void stack_bytes(struct compiling *c)
 	struct package_sizes made = { 0 }, *sizes = w->package->sizes ? w->package->sizes : &made;
 	if (sizes_asked)
 		read_sizes(c, sizes);
-	for (size_t i = 0; w->package->no_libc && i < sizes->wanted.count; i++)
+	for (size_t i = 0; w->emit->no_libc && i < sizes->wanted.count; i++)
 		if (strncmp(sizes->wanted.at[i], "__", 2) != 0) /* the compiler's own arithmetic */
 			fail(w->emit->build, EXIT_LIMIT, w->package->name, "--libc none: %s is called nevertheless",
 			        sizes->wanted.at[i]);

@@ -26,6 +26,7 @@ struct emit {
 	const struct target *target;
 	struct environment *templates; /* that finds "c/loops.jinja" */
 	const char *name;              /* of the library: what its symbols begin with */
+	bool no_libc; /* the compiler's objects call nothing of the C library's: EXIT_LIMIT where they do */
 };
 const char *emit_quiet(struct arena *, const char *name); /* that may stand inside a comment */
 /* A text as a C literal, quotes included. */
@@ -264,7 +265,6 @@ struct package {
 	bool steps;     /* its routines are static schedules of kernels, not calls */
 	bool no_hosted; /* no node has a host array */
 	bool stepwise;  /* also NAME_step */
-	bool no_libc;   /* the compiler's objects call nothing of the C library's: EXIT_LIMIT where they do */
 	enum weights_home weights;
 	bool weights_c;              /* linked in as an array of C, up to 4 MiB */
 	const char *weights_section; /* in that section of ELF objects; NULL: among all other constants */

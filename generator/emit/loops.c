@@ -14,6 +14,7 @@ struct emitting {
 	int64_t scratch;    /* bytes of common arrays */
 	const char *index;  /* the type of what is computed from a block's number */
 	struct printer printer;
+	bool no_libc;
 };
 
 static const char *name_of_buffer(void *user, const struct definition *of)
@@ -288,6 +289,28 @@ static int rounds_at_once(const struct emitting *e, const struct stmt *loop)
 	return a.loops || rounds < 2 ? 0 : rounds;
 }
 
+/* What libraries need of libc anyway knows how this CPU copies much. */
+static bool emit_copies(struct emitting *e, const struct stmt *blocks, struct value list)
+{
+	copied_parts parts = { 0 };
+	if (e->no_libc || e->loops->target->lanes_are_threads || !loops_copies(e->loops, &parts))
+		return false;
+	FOR_EACH (const struct copied part, parts) {
+		const struct definition *ends[] = { &part.store->cell->of, part.store->value->of };
+		const struct index *at =
+		        index_scale(e->arena, index_var(e->arena, blocks->var, blocks->extent), part.step);
+		struct value copy = entry(e, list, "copy");
+		value_set(copy, "name", e->names[blocks->var], "first", part.first, "end", part.end, "to",
+		        printer_address(
+		                &e->printer, ends[0], index_plus(e->arena, at, part.to + part.step * part.first)),
+		        "from",
+		        printer_address(
+		                &e->printer, ends[1], index_plus(e->arena, at, part.from + part.step * part.first)));
+		value_set(copy, "bytes", part.count * dtypes[ends[0]->type].bits / 8);
+	}
+	return true;
+}
+
 static void emit_stmt(struct emitting *e, const struct block *block, size_t i, struct value list)
 {
 	static const char *const joins[] = {
@@ -304,6 +327,8 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 	e->printer.left = NULL;
 	switch (stmt->kind) {
 	case STMT_FOR:
+		if (stmt->role == ROLE_BLOCKS && emit_copies(e, stmt, list))
+			break;
 		made = entry(e, list,
 		        stmt->role == ROLE_BLOCKS            ? "blocks"
 		                : stmt->role == ROLE_THREADS ? "threads"
@@ -454,6 +479,7 @@ static void print_function(
 {
 	struct emitting e = { .loops = loops,
 		.arena = arena,
+		.no_libc = emit->no_libc,
 		.names = arena_new_array(arena, const char *, loops->vars.count + 1),
 		.changes = arena_new_array(arena, bool, loops->cells.count + 1),
 		.common = arena_new_array(arena, bool, loops->cells.count + 1) };

@@ -159,6 +159,17 @@ void loops_check(const struct loops *); /* check.c: asserts that it is well-form
  * whose selects are on single variables reach it, others may not. */
 bool loops_are_split(const struct loops *);
 
+/* ---- copied.c: kernels that only copy ---- */
+/* A copy of blocks [first, end): to[step * block + …] = from[step * block + …], `count` elements of each block, which
+ * end where those of the next begin. */
+struct copied {
+	const struct stmt *store; /* one of its vectors */
+	int64_t first, end, step, to, from, count;
+};
+typedef VECTOR(struct copied) copied_parts;
+/* Is that all that the kernel does, and enough that memcpy does it faster?  Its parts. */
+bool loops_copies(struct loops *, copied_parts *parts);
+
 /* ---- passes, in this order ---- */
 void loops_pass(struct loops *, bool vectors); /* lower.c: all of them; or up to fuse */
 struct loops *loops_build(struct build *, struct arena *, const struct target *, const struct kernel *);

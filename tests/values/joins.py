@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """joins.py INGOT [SEED]: Concat along axes whose extents a call, data or a condition say: a cache of keys and values that grows, and parts of all kinds; on every target,
-beside NumPy; equal bits.  77 where NumPy is not there."""
+beside NumPy; equal bits.  Long parts, which libraries copy by memcpy, shared by threads that begin within one.  77 where NumPy is not there."""
 import os
+import re
 import sys
 import tempfile
 
@@ -42,6 +43,24 @@ parts (bool c, float[4] x, float[7] z, bool[7] keep, float[3] w) => (float[A] y,
 	m = NonZero (x)
 	twice = Concat <axis = 0> (m, m)
 	places = Concat <axis = 1> (flat, twice)
+}
+"""
+
+RUNS = """<ir_version: 8, opset_import: ["" : 17]>
+runs (float[1,37,31,61] x, float[1,41,31,61] z, uint8[300007] b, uint8[70001] c, float[1,33,64,32] p, float[1,36,64,32] q) => (float[1,78,31,61] y, uint8[370008] d, float[1,40,31,61] s, float[1,38,31,61] t, float[31,122,3] short, float[1,69,64,32] e)
+{
+	y = Concat <axis = 1> (x, z)
+	d = Concat <axis = 0> (b, c)
+	e = Concat <axis = 1> (p, q)
+	parts = Constant <value = int64[2] {40, 38}> ()
+	s, t = Split <axis = 1> (y, parts)
+	begin = Constant <value = int64[1] {0}> ()
+	end = Constant <value = int64[1] {3}> ()
+	axis = Constant <value = int64[1] {1}> ()
+	three = Slice (x, begin, end, axis)
+	u = Transpose <perm = [0,2,3,1]> (three)
+	v = Squeeze (u, begin)
+	short = Concat <axis = 1> (v, v)
 }
 """
 
@@ -100,6 +119,7 @@ with tempfile.TemporaryDirectory(prefix="test-joins.") as folder:
     open("cache.onnxtxt", "w").write(CACHE)
     open("parts.onnxtxt", "w").write(PARTS)
     open("many.onnxtxt", "w").write(MANY)
+    open("runs.onnxtxt", "w").write(RUNS)
     seed, bits = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("INGOT_SEED", "1")), {}
     for target in ("interpreter", "jit", "c", "cuda-emulated"):
         random, wrong = np.random.default_rng(seed), []
@@ -113,6 +133,21 @@ with tempfile.TemporaryDirectory(prefix="test-joins.") as folder:
                      "w": random.standard_normal(3, np.float32)}
             one(wrong, bits, part, "parts.onnxtxt", given, joined(**given), target)
         expect("parts by " + target, not wrong, "; ".join(wrong))
+    random, wrong = np.random.default_rng(seed), []
+    x, z = (random.standard_normal((1, n, 31, 61), np.float32) for n in (37, 41))
+    b, c = (random.integers(0, 256, n, np.uint8) for n in (300007, 70001))
+    short = x[0, :3].transpose(1, 2, 0)
+    p, q = (random.standard_normal((1, n, 64, 32), np.float32) for n in (33, 36))
+    y = np.concatenate([x, z], 1)
+    want = {"y": y, "d": np.concatenate([b, c]), "e": np.concatenate([p, q], 1), "s": y[:, :40], "t": y[:, 40:], "short": np.concatenate([short, short], 1)}
+    for target, *more in (("interpreter",), ("jit",), ("c",), ("c", "--threads", "3"), ("c", "--threads", "2", "--cpu", "x86-64-v3")):
+        one(wrong, bits, "runs", "runs.onnxtxt", {"x": x, "z": z, "b": b, "c": c, "p": p, "q": q}, want, target, *more)
+    for cpu, libc, count in (("x86-64-v4", "system", 10), ("armv8-a", "none", 0), ("generic", "system", 0)):
+        run("build", "runs.onnxtxt", "--cpu", cpu, "--libc", libc, "--no-compile", "-o", cpu)
+        with open(cpu + "/runs_kernels.c") as made:
+            copies = re.findall("__builtin_memcpy.(y[^,]*), x", made.read())
+        wrong += [] if len(copies) == count else ["%s, libc %s: %s" % (cpu, libc, copies)]
+    expect("long parts", not wrong, "; ".join(wrong))
     x = np.random.default_rng(seed).standard_normal((PIECES, 3), np.float32)
     for target in ("interpreter", "jit"):
         wrong = []
