@@ -39,6 +39,7 @@ struct step {
 struct mask {
 	uint64_t stamp;
 	const bool *there;
+	int first; /* of them */
 	const struct mask *around;
 };
 
@@ -196,15 +197,15 @@ static void index_lanes(struct machine *machine, const struct index *index, int6
 
 static void find_pattern(const int64_t *at, int n, int64_t *low, int64_t *high, enum pattern *pattern)
 {
-	bool same = true, next = true;
-	*low = *high = at[0];
+	bool next = true;
+	int64_t least = at[0], most = at[0];
 	for (int i = 1; i < n; i++) {
-		*low = at[i] < *low ? at[i] : *low;
-		*high = at[i] > *high ? at[i] : *high;
-		same &= at[i] == at[0];
+		least = at[i] < least ? at[i] : least;
+		most = at[i] > most ? at[i] : most;
 		next &= at[i] == at[0] + i;
 	}
-	*pattern = same ? PATTERN_SAME : next ? PATTERN_NEXT : PATTERN_ANY;
+	*low = least, *high = most;
+	*pattern = least == most ? PATTERN_SAME : next ? PATTERN_NEXT : PATTERN_ANY;
 }
 
 /* One index for this term: at[] + *plus, with bounds and pattern.  at may be `room`. */
@@ -216,7 +217,7 @@ struct place {
 
 static struct place place_of(struct machine *machine, struct lanes *lanes, int64_t *room)
 {
-	if (lanes->stamp != machine->chunk || !holds_now(machine, lanes->mask)) {
+	if (lanes->stamp != machine->chunk || (lanes->fixed->values && !holds_now(machine, lanes->mask))) {
 		index_lanes(machine, lanes->fixed, lanes->at);
 		find_pattern(lanes->at, machine->n, &lanes->low, &lanes->high, &lanes->pattern);
 		lanes->stamp = machine->chunk;
@@ -246,36 +247,26 @@ static bool holds_directly(enum system system, enum dtype stored)
 
 /* Lanes that a mask leaves out read what the first of the others does: what a caller gives ends where it does, which may
  * be before the tensor's bound. */
-static struct place place_masked(const struct machine *machine, struct place place, int first, int64_t *room)
+static struct place place_masked(const struct machine *machine, struct place place, int64_t *room)
 {
-	for (int i = machine->n - 1; i >= 0; i--)
-		room[i] = place.at[i] + place.plus;
-	FOR (i, machine->n)
-		room[i] = machine->mask->there[i] ? room[i] : room[first];
-	place = (struct place){ .at = room };
-	find_pattern(room, machine->n, &place.low, &place.high, &place.pattern);
-	return place;
-}
-
-static int first_there(const struct machine *machine)
-{
-	int i = 0;
-	while (machine->mask && i < machine->n && !machine->mask->there[i])
-		i++;
-	return i;
+	const bool *there = machine->mask->there;
+	int64_t first = place.at[machine->mask->first], low = first, high = first;
+	FOR (i, machine->n) {
+		int64_t at = there[i] ? place.at[i] : first;
+		low = at < low ? at : low;
+		high = at > high ? at : high;
+		room[i] = at;
+	}
+	return (struct place){ room, place.plus, low + place.plus, high + place.plus, PATTERN_ANY };
 }
 
 static struct value run_load(struct machine *machine, struct step *step)
 {
 	int64_t room[CHUNK];
-	int n = machine->n, first_lane = first_there(machine);
-	if (first_lane == n) {
-		memset(step->room, 0, sizeof(int64_t));
-		return (struct value){ step->room, 0 };
-	}
+	int n = machine->n;
 	struct place place = place_of(machine, step->index, room);
-	if (machine->mask)
-		place = place_masked(machine, place, first_lane, room);
+	if (machine->mask && place.pattern != PATTERN_SAME)
+		place = place_masked(machine, place, room);
 	if (place.low < 0 || place.high >= step->elements)
 		fail(machine->arena->build, EXIT_INVALID, machine->definition->name, "reads outside %s",
 		        step->expr->of->name);
@@ -344,10 +335,17 @@ static struct value run_row(struct machine *machine, struct step *step)
 /* One side of a select, for the lanes that are its own. */
 static struct value run_side(struct machine *machine, struct step *side, const bool *chosen, bool when)
 {
+	static const int64_t nothing;
 	bool there[CHUNK];
-	struct mask mask = { ++machine->stamps, there, machine->mask };
+	struct mask mask = { ++machine->stamps, there, 0, machine->mask };
+	if (side->expr->kind == EXPR_NUMBER)
+		return step_run(machine, side);
 	FOR (i, machine->n)
-		there[i] = chosen[i] == when && (!mask.around || mask.around->there[i]);
+		there[i] = (chosen[i] == when) & (!mask.around || mask.around->there[i]);
+	const bool *first = memchr(there, true, (size_t)machine->n);
+	if (!first)
+		return (struct value){ &nothing, 0 };
+	mask.first = (int)(first - there);
 	machine->mask = &mask;
 	struct value value = step_run(machine, side);
 	machine->mask = mask.around;
@@ -356,32 +354,25 @@ static struct value run_side(struct machine *machine, struct step *side, const b
 
 static struct value run_select(struct machine *machine, struct step *step)
 {
-	bool chosen[CHUNK], some = true, all = true;
+	bool chosen[CHUNK];
 	int64_t room[CHUNK];
 	int n = machine->n;
-	for (int r = 0; r < step->expr->range_count && some; r++) {
+	memset(chosen, true, (size_t)n);
+	FOR (r, step->expr->range_count) {
 		int64_t from = step->expr->ranges[r].from, to = step->expr->ranges[r].to;
 		struct place place = place_of(machine, step->ranges[r], room);
 		if (place.low >= from && place.high < to)
 			continue;
-		if (place.low >= to || place.high < from) {
-			some = false;
-			break;
-		}
+		if (place.low >= to || place.high < from)
+			return step_run(machine, step->arg[1]);
 		FOR (i, n) {
 			int64_t at = place.at[i] + place.plus;
-			chosen[i] = (all || chosen[i]) && from <= at && at < to;
+			chosen[i] &= (from <= at) & (at < to);
 		}
-		all = false;
 	}
-	if (some && all)
+	if (!memchr(chosen, false, (size_t)n))
 		return step_run(machine, step->arg[0]);
-	if (some) {
-		some = false;
-		FOR (i, n)
-			some |= chosen[i];
-	}
-	if (!some)
+	if (!memchr(chosen, true, (size_t)n))
 		return step_run(machine, step->arg[1]);
 	int64_t own[CHUNK];
 	struct value yes = run_side(machine, step->arg[0], chosen, true);

@@ -35,8 +35,9 @@ static NORETURN void lex_fail(struct lexer *lexer, const char *at, const char *m
 
 static bool starts(const struct lexer *lexer, const char *at, const char *string)
 {
-	size_t n = strlen(string);
-	return (size_t)(lexer->end - at) >= n && !memcmp(at, string, n);
+	while (*string && at < lexer->end && *at == *string)
+		at++, string++;
+	return !*string;
 }
 
 /* The end of the white space that begins at `at`. */
@@ -282,9 +283,11 @@ static bool lex_name(struct lexer *lexer)
 	bool good = point_begins_name(text_decode(&next, lexer->end));
 	for (next = at; next < lexer->end; lexer->at = next) {
 		unsigned c = text_decode(&next, lexer->end);
-		if (!point_is_word(c) && !point_in_name(c))
+		if (point_in_name(c))
+			continue;
+		if (!point_is_word(c))
 			break;
-		good = good && point_in_name(c);
+		good = false;
 	}
 	if (lexer->at == at)
 		return false;
