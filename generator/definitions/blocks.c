@@ -65,8 +65,7 @@ static struct definition *part_of(
 	                extents, REDUCE_SUM, count, terms, NULL, expr_substitute(arena, d->body, with));
 	if (d->reduced == 1)
 		part->count.reduced[0] = d->count.reduced[0];
-	part->branch = d->branch;
-	part->node = d->node;
+	keep_origin(part, d);
 	mark_batch(part, d->batch);
 	return part;
 }

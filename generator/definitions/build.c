@@ -267,8 +267,7 @@ struct definition *define_sum_like(struct program *program, const char *name, co
 	        program, name, of->rank, of->extents, REDUCE_SUM, of->reduced, of->reduced_extents, start, body);
 	mark_batch(sum, of->batch);
 	memcpy(sum->count.reduced, of->count.reduced, sizeof sum->count.reduced);
-	sum->branch = of->branch;
-	sum->node = of->node;
+	keep_origin(sum, of);
 	return sum;
 }
 
@@ -293,7 +292,7 @@ void become_map(struct definition *definition, const struct expr *body)
 	definition->body = body;
 }
 
-static int64_t product(int count, const int64_t *extents)
+int64_t extents_product(int count, const int64_t *extents)
 {
 	int64_t n = 1;
 	FOR (d, count)
@@ -314,7 +313,7 @@ int64_t definition_extent(const struct definition *d, int var)
 
 int64_t definition_elements(const struct definition *definition)
 {
-	return product(definition->rank, definition->extents);
+	return extents_product(definition->rank, definition->extents);
 }
 
 int64_t definition_climbs(const struct definition *definition)
@@ -339,7 +338,7 @@ struct shown definition_shown(const struct definition *definition)
 	return shown;
 }
 
-int64_t shown_elements(const struct shown *shown) { return product(shown->rank, shown->extents); }
+int64_t shown_elements(const struct shown *shown) { return extents_product(shown->rank, shown->extents); }
 
 struct definition definition_actual(const struct program *program, size_t i, void *const *outputs)
 {
@@ -360,7 +359,7 @@ int64_t definition_outputs(const struct definition *definition)
 
 int64_t definition_terms(const struct definition *definition)
 {
-	return definition->reduce ? product(definition->reduced, definition->reduced_extents) : 1;
+	return definition->reduce ? extents_product(definition->reduced, definition->reduced_extents) : 1;
 }
 
 double definition_work(const struct definition *definition)

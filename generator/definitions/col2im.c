@@ -183,8 +183,7 @@ static struct definition *define_taps(const struct group *g, struct definition *
 	        extents, REDUCE_SUM, 1, &g->channels, NULL,
 	        expr_scalar(c->arena, SCALAR_mul, expr_load(c->arena, c->x->of, x_at),
 	                expr_load(c->arena, columns, w_at), NULL));
-	taps->node = d->node;
-	taps->branch = d->branch;
+	keep_origin(taps, d);
 	FOR (v, x->rank)
 		if (v != c->axis)
 			taps->count.ends[v - (v > c->axis)] = x->count.ends[v];

@@ -68,6 +68,7 @@ bool index_equal(const struct index *, const struct index *);
 int index_compare(const struct index *, const struct index *); /* an order of them: no address is in it */
 int64_t gcd(int64_t, int64_t);
 bool index_is_constant(const struct index *, int64_t *value);
+bool index_is(const struct index *, int var);        /* that variable */
 bool index_is_var(const struct index *, int *var);   /* exactly one variable, factor 1, constant 0 */
 int64_t index_factor(const struct index *, int var); /* of the plain variable; 0 where it is not there */
 bool index_uses(const struct index *, int var);      /* anywhere, also inside quotients and values */
@@ -535,8 +536,20 @@ bool definition_stands_alone(const struct definition *);
 const struct expr **definition_part(const struct definition *, int i); /* *: NULL, it has none there; NULL: no more */
 void definition_loads(const struct definition *, void (*visit)(void *user, const struct expr *load), void *user);
 void definition_map(struct definition *, const struct expr *(*map)(void *user, const struct expr *), void *user);
+/* It is computed where `of` was, and named after the same node. */
+static inline void keep_origin(struct definition *made, const struct definition *of)
+{
+	made->node = of->node;
+	made->branch = of->branch;
+}
+int64_t extents_product(int count, const int64_t *extents);
 int64_t definition_elements(const struct definition *);
 bool definition_same_shape(const struct definition *, const struct definition *); /* and type */
+/* Elements of a row, inside so many outer loops. */
+static inline int64_t definition_row(const struct definition *d, int outer)
+{
+	return extents_product(d->rank - outer, d->extents + outer);
+}
 int64_t definition_extent(const struct definition *, int var); /* of an output variable, or of a reduced one */
 /* Of a constant of int32 in whose rows each element is the one before it, or one more: how long they are.  0: it is
  * none. */

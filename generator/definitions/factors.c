@@ -92,8 +92,7 @@ static struct definition *rounded_tensor(struct rounding *r, struct definition *
 	        define_map(r->program, arena_printf(r->arena, "%s.%s", of->name, factors_words[r->factors]), of->rank,
 	                of->extents, rounded(r, expr_load_own(r->arena, of)));
 	memcpy(d->count.of, of->count.of, sizeof d->count.of);
-	d->branch = of->branch;
-	d->node = of->node;
+	keep_origin(d, of);
 	d->rounded = r->factors;
 	if (of->source == SOURCE_CONSTANT)
 		definition_fold(r->program, d);

@@ -350,6 +350,12 @@ bool index_is_constant(const struct index *index, int64_t *value)
 	return index->count == 0;
 }
 
+bool index_is(const struct index *index, int var)
+{
+	int is;
+	return index_is_var(index, &is) && is == var;
+}
+
 bool index_is_var(const struct index *index, int *var)
 {
 	if (index->count != 1 || index->constant || index->terms[0].factor != 1

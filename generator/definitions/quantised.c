@@ -401,8 +401,7 @@ static void fold_maximum(struct folding *f, struct definition *d)
 	        padded ? expr_select(f->arena, e->ranges, e->range_count, byte,
 	                expr_integer(f->arena, byte->type, least_of(byte->type)))
 	               : byte);
-	bytes->branch = d->branch;
-	bytes->node = d->node;
+	keep_origin(bytes, d);
 	const struct expr *value = expr_load_own(f->arena, bytes);
 	if (zero)
 		value = expr_scalar(f->arena, SCALAR_sub, expr_cast(f->arena, DTYPE_I32, value), zero, NULL);

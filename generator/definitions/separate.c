@@ -168,8 +168,7 @@ static struct definition *sum_along_last(struct program *program, const struct d
 	const struct expr *term = with_ranges(arena, w, true, at, expr_load(arena, load->of, at));
 	struct definition *sums = define_reduction(program, arena_printf(arena, "%s_axis%d", d->name, w->last),
 	        load->rank, extents, REDUCE_SUM, 1, &taps, NULL, expr_replace(arena, d->body, w->term, term));
-	sums->branch = d->branch;
-	sums->node = d->node;
+	keep_origin(sums, d);
 	mark_batch(sums, (1u << sums->rank) - 1);
 	return sums;
 }
@@ -187,8 +186,7 @@ static struct definition *sum_neighbours(
 	with[d->rank] = index_var(program->arena, d->rank, count);
 	struct definition *sums = define_reduction(program, arena_printf(program->arena, "%s_neighbours", d->name),
 	        d->rank, extents, REDUCE_SUM, 1, &count, NULL, expr_substitute(program->arena, d->body, with));
-	sums->branch = d->branch;
-	sums->node = d->node;
+	keep_origin(sums, d);
 	mark_batch(sums, d->batch & ~(1u << out));
 	return sums;
 }

@@ -86,11 +86,10 @@ static const struct expr *halves(struct program *program, const struct definitio
 /* By column: what lies before the axis times what lies behind it. */
 static const struct expr *bytes(struct program *program, const struct definition *w, int axis)
 {
-	int64_t count = definition_elements(w), extents[MAX_RANK], inner = 1, terms = w->extents[axis];
+	int64_t count = definition_elements(w), extents[MAX_RANK], terms = w->extents[axis],
+	        inner = extents_product(w->rank - axis - 1, w->extents + axis + 1);
 	const struct index *at[MAX_RANK];
 	const char *from = definition_data(w);
-	for (int d = axis + 1; d < w->rank; d++)
-		inner *= w->extents[d];
 	FOR (d, w->rank) {
 		extents[d] = d == axis ? 1 : w->extents[d];
 		at[d] = d == axis ? index_constant(program->arena, 0) : index_var(program->arena, d, w->extents[d]);

@@ -97,9 +97,8 @@ struct identity {
 static void see_root(void *user, const struct expr *load)
 {
 	struct identity *i = user;
-	int var;
 	for (int d = 0; load->of == i->root && d < i->root->rank; d++)
-		if (i->root->extents[d] > 1 && !(index_is_var(load->at[d], &var) && var == d))
+		if (i->root->extents[d] > 1 && !index_is(load->at[d], d))
 			i->holds = false;
 }
 

@@ -67,7 +67,7 @@ static void read_rows(struct program *program, struct definition *d)
 void rows_of_planes(struct program *program, const struct target *target)
 {
 	size_t count = program->all.count;
-	if (target->options.small || target->lanes_are_threads || target->lanes == 1 || target->options.log)
+	if (target->options.small || !has_vectors(target) || target->options.log)
 		return;
 	FOR (i, count) {
 		struct definition *d = program->all.at[i];

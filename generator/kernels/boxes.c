@@ -25,10 +25,7 @@ static bool follow(const struct contraction *c, const struct index *at, int firs
  * those a chunk must not reach into the next ones'. */
 static bool find_box(const struct contraction *c, const struct index *at, int rows, int count, struct tensor_box *box)
 {
-	int64_t one = 1, pitch = 0, terms = 1, last = 0, end;
-	FOR (t, c->terms)
-		terms *= c->extents[c->column + 1 + t];
-	end = terms;
+	int64_t one = 1, pitch = 0, terms = contraction_depth(c), last = 0, end = terms;
 	if (!index_is_affine(at) || at->constant < 0 || at->constant % QUAD
 	        || !follow(c, at, c->column + 1, c->terms, &one) || !follow(c, at, rows, count, &pitch))
 		return false;
@@ -47,13 +44,9 @@ static bool find_box(const struct contraction *c, const struct index *at, int ro
 /* Packed columns of all batches follow each other. */
 static struct tensor_box packed_box(const struct contraction *c, int lanes)
 {
-	struct tensor_box box = { 0, { 1, ceil_div(c->extents[c->column], lanes) * lanes }, 0 };
-	FOR (t, c->terms)
-		box.extent[0] *= c->extents[c->column + 1 + t];
-	FOR (v, c->batches)
-		box.extent[1] *= c->extents[v];
-	box.pitch = box.extent[0];
-	return box;
+	int64_t terms = contraction_depth(c),
+	        columns = extents_product(c->batches, c->extents) * ceil_div(c->extents[c->column], lanes) * lanes;
+	return (struct tensor_box){ 0, { terms, columns }, terms };
 }
 
 bool find_boxes(const struct target *target, const struct contraction *c, struct tensor_box *a, struct tensor_box *b)

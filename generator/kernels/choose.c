@@ -116,8 +116,7 @@ struct definition *lowered_scratch(struct lowered *lowered, struct kernel *kerne
 
 void kernel_add_read(struct lowered *lowered, struct kernel *kernel, struct definition *of)
 {
-	if (scheduled(of)->mode == MODE_LOCAL
-	        || (scheduled(of)->lies_in && scheduled(scheduled(of)->lies_in)->kernel == kernel))
+	if (is_local(of) || (scheduled(of)->lies_in && scheduled(scheduled(of)->lies_in)->kernel == kernel))
 		return;
 	if (of->source == SOURCE_CONSTANT)
 		keep_constant(lowered, of);
@@ -164,7 +163,7 @@ void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 	if (counted >= 0)
 		kernel_add_read(lowered, kernel, kernel->members.at[0]->count.of[counted]);
 	FOR_EACH (struct definition *member, kernel->members) {
-		if (scheduled(member)->mode != MODE_LOCAL)
+		if (!is_local(member))
 			kernel_add_param(lowered->arena, kernel, member, true);
 	}
 }

@@ -121,7 +121,7 @@ bool winograd_arrange(struct arena *arena, struct contraction *c)
 	c->arranged.start = c->root->original->start;
 	c->arranged.value = c->epilogue;
 	const struct definition *u = c->rewrite->parts[WINOGRAD_FILTERS];
-	if (u->source == SOURCE_COMPUTED && scheduled(u)->mode == MODE_LOCAL && !arrange_filters(arena, c, u))
+	if (u->source == SOURCE_COMPUTED && is_local(u) && !arrange_filters(arena, c, u))
 		return false;
 	if (c->arranged.start)
 		expr_loads(c->arranged.start, check_affine, &affine);

@@ -298,9 +298,7 @@ struct definition *codes_pack(struct lowered *lowered, const struct contraction 
 {
 	struct code_packing *packing = arena_new(lowered->arena, struct code_packing);
 	*packing = (struct code_packing){ c, lowered->target->lanes };
-	int64_t words = columns * codes_words(c);
-	FOR (b, c->batches)
-		words *= c->extents[b];
+	int64_t words = columns * codes_words(c) * extents_product(c->batches, c->extents);
 	return lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name), DTYPE_I32, words,
 	        fill_codes, packing);
 }

@@ -298,15 +298,13 @@ static void list_axes(struct arrangement *r)
 /* The count at which a variable of the root ends: of its terms, or of what its result is over. */
 struct definition *contraction_count(const struct contraction *c, int v)
 {
-	int var;
 	if (v >= c->root->rank) {
 		struct definition *count = c->root->count.reduced[v - c->root->rank];
 		return c->roles.ends_short ? scheduled(count)->whole : count;
 	}
 	FOR (d, c->result->rank)
 		if (c->result == c->root ? d == v
-		                         : index_is_var(c->store_at[d], &var) && var == v
-		                        && c->result->extents[d] == c->root->extents[v])
+		                         : index_is(c->store_at[d], v) && c->result->extents[d] == c->root->extents[v])
 			return c->result->count.of[d];
 	return NULL;
 }

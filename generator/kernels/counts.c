@@ -77,13 +77,12 @@ static struct definition *whole_count(struct lowered *lowered, struct definition
 /* x[k], where the term k is there, else 0: x[k]. */
 const struct expr *factor_there(const struct definition *sum, const struct expr *factor)
 {
-	int var;
 	struct definition *ends = sum->reduced == 1 ? sum->count.reduced[0] : NULL;
 	bool masked = ends && scheduled(ends)->whole && sum->type == DTYPE_F32 && factor->kind == EXPR_SCALAR
 	        && factor->opcode == SCALAR_where && factor->arg[0]->kind == EXPR_LOAD
 	        && factor->arg[0]->of->count.masks == scheduled(ends)->whole && factor->arg[1]->kind == EXPR_LOAD
 	        && factor->arg[2]->kind == EXPR_NUMBER && factor->arg[2]->number == 0
-	        && index_is_var(factor->arg[0]->at[0], &var) && var == sum->rank;
+	        && index_is(factor->arg[0]->at[0], sum->rank);
 	return masked ? factor->arg[1] : NULL;
 }
 
@@ -256,8 +255,7 @@ int kernel_counted(const struct kernel *kernel)
 	FOR (v, (kernel->members.count == 1 ? last->rank : kernel->outer)) {
 		bool all = last->count.of[v] && last->extents[v] > 1;
 		FOR_EACH (struct definition *member, kernel->members) {
-			all &= member->count.of[v] == last->count.of[v]
-			        && is_apart(member, v);
+			all &= member->count.of[v] == last->count.of[v] && is_apart(member, v);
 		}
 		if (all)
 			return v;

@@ -97,13 +97,11 @@ static void become_rows(struct dense *s, struct definition *d, int first)
 	struct arena *arena = s->arena;
 	const struct index *with[MAX_RANK], *vars[MAX_RANK];
 	struct shown *shown = arena_new(arena, struct shown);
-	int64_t inner = 1, all = 1, extents[MAX_RANK];
+	int64_t inner = 1, all = definition_row(d, first), extents[MAX_RANK];
 	int v = d->rank, count = 0;
 	struct range leading[MAX_RANK];
 	while (v > first && (inner == 1 || inner * d->extents[v - 1] <= BLOCK))
 		inner *= d->extents[--v];
-	for (v = first; v < d->rank; v++)
-		all *= d->extents[v];
 	*shown = definition_shown(d);
 	memcpy(extents, d->extents, sizeof extents);
 	extents[first] = all / inner;

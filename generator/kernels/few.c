@@ -26,7 +26,7 @@ static const struct expr *terms_of(struct arena *arena, const struct definition 
 
 void few_terms_become_maps(struct program *program, const struct target *target)
 {
-	if (target->lanes == 1 || target->lanes_are_threads || target->calls || target->options.small)
+	if (!has_vectors(target) || target->calls || target->options.small)
 		return;
 	FOR_EACH (struct definition *d, program->all) {
 		if (d->source == SOURCE_COMPUTED && d->sum.products && d->order == ORDER_SERIAL && d->type == DTYPE_F32

@@ -19,20 +19,22 @@ enum {
 /* ---- epilogues ---- */
 struct uses {
 	const struct definition *of;
-	const struct expr *first;
-	bool same;
-	int count;
+	const struct expr *load;
+	bool differ;
 };
 static void see_use(void *user, const struct expr *load)
 {
 	struct uses *uses = user;
 	if (load->of != uses->of)
 		return;
-	uses->count++;
-	if (!uses->first)
-		uses->first = load;
-	else
-		uses->same &= expr_equal(uses->first, load);
+	uses->differ |= uses->load && !expr_equal(uses->load, load);
+	uses->load = load;
+}
+const struct expr *expr_only_load(const struct expr *expr, const struct definition *of)
+{
+	struct uses uses = { .of = of };
+	expr_loads(expr, see_use, &uses);
+	return uses.differ ? NULL : uses.load;
 }
 
 /* Do these variables of the map, over the root's, make the map read the root at its own variables? */
@@ -112,8 +114,8 @@ static bool moves_few_columns(const struct target *target, const struct contract
 		rows |= columns > 1 && !column && extent > 1;
 		most = !column && extent > most ? extent : most;
 	}
-	return target->lanes > 1 && !target->lanes_are_threads && !target->options.small && (apart || last == PAIR)
-	        && 2 * columns <= target->lanes && most >= target->lanes;
+	return has_vectors(target) && !target->options.small && (apart || last == PAIR) && 2 * columns <= target->lanes
+	        && most >= target->lanes;
 }
 
 /* The same by permutation, as a reshape, or by parts. */
@@ -200,9 +202,8 @@ static bool fuse_epilogue(struct lowered *lowered, struct definition *map, struc
 {
 	struct contraction *c = scheduled(root)->contraction;
 	const struct index *with[MAX_VARS];
-	struct uses uses = { .of = root, .same = true };
-	expr_loads(map->body, see_use, &uses);
-	if (!uses.count || !uses.same || !relate(lowered->arena, map, root, uses.first, with)
+	const struct expr *load = expr_only_load(map->body, root);
+	if (!load || !relate(lowered->arena, map, root, load, with)
 	        || (map->rank < root->rank && moves_few_columns(lowered->target, c)))
 		return false;
 	const struct expr *epilogue = expr_substitute(lowered->arena, map->body, with);
@@ -220,17 +221,14 @@ static bool fuse_epilogue(struct lowered *lowered, struct definition *map, struc
 /* Is it a map of the elements of `of`, each at its own place? */
 static bool reads_each(const struct definition *map, const struct definition *of)
 {
-	struct uses uses = { .of = of, .same = true };
 	if (map->reduce != REDUCE_NONE || map->lies || map->rank != of->rank
 	        || memcmp(map->extents, of->extents, sizeof *of->extents * (size_t)of->rank))
 		return false;
-	expr_loads(map->body, see_use, &uses);
-	if (!uses.count || !uses.same)
-		return false;
-	for (int v = 0, var; v < of->rank; v++)
-		if (of->extents[v] > 1 && !(index_is_var(uses.first->at[v], &var) && var == v))
+	const struct expr *load = expr_only_load(map->body, of);
+	for (int v = 0; load && v < of->rank; v++)
+		if (of->extents[v] > 1 && !index_is(load->at[v], v))
 			return false;
-	return true;
+	return load;
 }
 
 /* Where lanes are threads the kernel of a result stores what a map makes of it alone, too: codes of a sum that a residual
@@ -337,19 +335,17 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	struct arena *arena = lowered->arena;
 	struct definition *reader = scheduled(d)->readers.count == 1 ? scheduled(d)->readers.at[0] : NULL;
 	const struct index *with[MAX_VARS];
-	struct uses uses = { .of = d, .same = true };
 	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->port.is_output || scheduled(d)->blocked
 	        || (reader && !branch_equal(d->branch, reader->branch)) || scheduled(d)->rewrite || d->original
 	        || !reader || reader->reduce != REDUCE_NONE || reader->lies || scheduled(reader)->rewrite
 	        || reader->original)
 		return;
-	expr_loads(reader->body, see_use, &uses);
-	if (!uses.count || !uses.same || reader->rank + d->reduced > MAX_VARS
-	        || !relate_by_permutation(arena, reader, d, uses.first, with))
+	const struct expr *load = expr_only_load(reader->body, d);
+	if (!load || reader->rank + d->reduced > MAX_VARS || !relate_by_permutation(arena, reader, d, load, with))
 		return;
 	bool at_own = reader->rank == d->rank;
-	for (int v = 0, var; at_own && v < d->rank; v++)
-		at_own = d->extents[v] == 1 || (index_is_var(uses.first->at[v], &var) && var == v);
+	for (int v = 0; at_own && v < d->rank; v++)
+		at_own = d->extents[v] == 1 || index_is(load->at[v], v);
 	bool moves = reader->body->kind == EXPR_LOAD && reader->body->of == d; /* not one whose place d says */
 	if (at_own && !moves)
 		return;
@@ -358,7 +354,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 		struct scheduled *copy = arena_new(arena, struct scheduled);
 		struct definition *transposed_store = &copy->of;
 		*copy = *scheduled(d);
-		take_space(arena, transposed_store, d, reader, uses.first);
+		take_space(arena, transposed_store, d, reader, load);
 		d->sum.products = false;
 		d->reduce = REDUCE_NONE; /* d itself only moves it, and is inlined as such */
 		d->body = expr_substitute(arena, expr_load_own(arena, transposed_store), with);
@@ -366,7 +362,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 		lowered->program->all.at[d->number] = transposed_store;
 		now = transposed_store;
 	} else
-		take_space(arena, reader, d, reader, uses.first);
+		take_space(arena, reader, d, reader, load);
 	struct replacing r = { d, now };
 	definition_loads(now, see_replace, &r);
 	scheduled(now)->generic = true;
@@ -383,14 +379,15 @@ struct joining {
 	bool reads, window;
 };
 
-static bool is_member(const struct kernel *kernel, const struct definition *d)
+int kernel_member(const struct kernel *kernel, const struct definition *d)
 {
-	FOR_EACH (struct definition *member, kernel->members) {
-		if (member == d)
-			return true;
-	}
-	return false;
+	FOR_ALL (i, kernel->members)
+		if (kernel->members.at[i] == d)
+			return (int)i;
+	return -1;
 }
+
+static bool is_member(const struct kernel *kernel, const struct definition *d) { return kernel_member(kernel, d) >= 0; }
 
 /* Taps move it together with the result, and neighbours of the result share some: blocks of terms do not. */
 static bool is_window(const struct definition *d, const struct index *at)
@@ -410,7 +407,7 @@ static bool is_window(const struct definition *d, const struct index *at)
 static void see_join(void *user, const struct expr *load)
 {
 	struct joining *j = user;
-	int d = 0, var;
+	int d = 0;
 	int64_t zero;
 	if (!is_member(j->kernel, load->of))
 		return;
@@ -418,18 +415,14 @@ static void see_join(void *user, const struct expr *load)
 	FOR (i, load->of->rank)
 		j->window |= is_window(j->d, load->at[i]);
 	while (d < j->outer && d < load->of->rank
-	        && ((index_is_var(load->at[d], &var) && var == d)
-	                || (load->of->extents[d] == 1 && index_is_constant(load->at[d], &zero))))
+	        && (index_is(load->at[d], d) || (load->of->extents[d] == 1 && index_is_constant(load->at[d], &zero))))
 		d++;
 	j->outer = d < j->outer ? d : j->outer;
 }
 
 static int64_t inner_bytes(const struct definition *d, int outer)
 {
-	int64_t inner = 1;
-	for (int i = outer; i < d->rank; i++)
-		inner *= d->extents[i];
-	return (int64_t)dtype_bytes(d->type, (size_t)inner);
+	return (int64_t)dtype_bytes(d->type, (size_t)definition_row(d, outer));
 }
 
 /* What one kernel may cost an element, in vector instructions: beyond this a store and a load between two kernels are
@@ -446,7 +439,7 @@ static bool costs_too_much(const struct kernel *kernel, const struct definition 
 /* Does `result` read `of` element by element, and nobody later? */
 static bool takes_place(const struct definition *result, const struct definition *of)
 {
-	if (scheduled(result)->mode == MODE_LOCAL || result->type != of->type)
+	if (is_local(result) || result->type != of->type)
 		return false;
 	FOR_EACH (struct definition *reader, scheduled(of)->readers) {
 		if (reader->number > result->number)
@@ -468,10 +461,8 @@ enum { WIDE_BYTES = 16 * ROW_BYTES, WIDE_ROWS = 4 };
 static bool wide_rows_lie(
         const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
 {
-	int64_t rows = 1;
-	FOR (v, outer)
-		rows *= d->extents[v];
-	if (target->scratch_bytes || target->scratch_is_near || rows < WIDE_ROWS || inner_bytes(d, outer) > WIDE_BYTES)
+	if (target->scratch_bytes || target->scratch_is_near || extents_product(outer, d->extents) < WIDE_ROWS
+	        || inner_bytes(d, outer) > WIDE_BYTES)
 		return false;
 	int taken = 0;
 	FOR_EACH (const struct definition *member, kernel->members) {
@@ -490,9 +481,7 @@ static bool wide_rows_lie(
 enum { SHARED_TERMS = 1 << 16, SHARED_ROUNDS = 4, WARP_TERMS = 1 << 12 };
 static bool is_worth_sharing(const struct target *target, const struct definition *d, int outer)
 {
-	int64_t rounds = 1, terms = definition_terms(d) * definition_elements(d);
-	FOR (v, outer)
-		rounds *= d->extents[v];
+	int64_t rounds = extents_product(outer, d->extents), terms = definition_terms(d) * definition_elements(d);
 	return d->reduce == REDUCE_SUM && d->order == ORDER_LANES && definition_elements(d) > rounds
 	        && !target->options.small && rounds < (target->lanes_are_threads ? target->share.tiles : SHARED_ROUNDS)
 	        && terms >= (target->lanes_are_threads ? WARP_TERMS : SHARED_TERMS);
@@ -501,14 +490,6 @@ static bool is_worth_sharing(const struct target *target, const struct definitio
 /* Where all that a kernel has is one row its scratch on the stack is as many bytes as in the workspace: a short stack is
  * left alone. */
 enum { APART_BYTES = 64 };
-static bool one_row(const struct definition *d, int outer)
-{
-	FOR (v, outer)
-		if (d->extents[v] > 1)
-			return false;
-	return true;
-}
-
 /* Does `d` look up bytes that the kernel makes?  Together they would be one loop without lanes. */
 struct looking_up {
 	const struct kernel *kernel;
@@ -569,7 +550,7 @@ static bool in_planes(const struct target *target, const struct kernel *kernel, 
 static bool is_made_again(
         const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
 {
-	bool again = target->thread && !target->share.warps && d->reduce == REDUCE_NONE && !definition_stands_alone(d);
+	bool again = has_own_threads(target) && d->reduce == REDUCE_NONE && !definition_stands_alone(d);
 	for (size_t i = 0; i < kernel->members.count && again; i++) {
 		const struct definition *member = kernel->members.at[i];
 		again &= !member->port.is_output && definition_terms(member) <= AGAIN_TERMS
@@ -577,8 +558,7 @@ static bool is_made_again(
 		        && !definition_stands_alone(member) && definition_elements(member) <= AGAIN_ELEMENTS
 		        && inner_bytes(member, outer) == (int64_t)dtype_bytes(member->type, 1);
 		FOR_EACH (struct definition *reader, scheduled(member)->readers) {
-			again &= reader == d
-			        || is_member(kernel, reader);
+			again &= reader == d || is_member(kernel, reader);
 		}
 	}
 	return again;
@@ -589,17 +569,15 @@ static bool is_made_again(
 static bool are_lonely_rows(
         const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
 {
-	int64_t rounds = 1;
+	int64_t rounds = extents_product(outer, d->extents);
 	bool row = inner_bytes(d, outer) > (int64_t)dtype_bytes(d->type, 1), maps = d->reduce == REDUCE_NONE;
-	FOR (v, outer)
-		rounds *= d->extents[v];
 	FOR_EACH (const struct definition *member, kernel->members) {
 		row |= inner_bytes(member, outer) > (int64_t)dtype_bytes(member->type, 1);
 		maps &= member->reduce == REDUCE_NONE
 		        || (4 * rounds < target->share.tiles && member->order == ORDER_SERIAL
 		                && definition_terms(member) <= AGAIN_TERMS);
 	}
-	return target->thread && !target->share.warps && row && maps && rounds < target->share.tiles;
+	return has_own_threads(target) && row && maps && rounds < target->share.tiles;
 }
 
 /* Does it reduce what lies apart, so that its neighbours' terms are its terms' neighbours? */
@@ -623,8 +601,8 @@ bool sums_columns(const struct definition *d)
 static bool are_columns_apart(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
 	const struct definition *first = kernel->members.at[0];
-	return target->thread && !target->share.warps && d->reduce == REDUCE_SUM && d->order == ORDER_LANES
-	        && sums_columns(d) && definition_elements(d) >= (int64_t)target->lanes * target->gpu->processors
+	return has_own_threads(target) && d->reduce == REDUCE_SUM && d->order == ORDER_LANES && sums_columns(d)
+	        && definition_elements(d) >= (int64_t)target->lanes * target->gpu->processors
 	        && first->order == ORDER_LANES && sums_columns(first);
 }
 
@@ -637,9 +615,9 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	definition_loads(d, see_join, &j);
 	/* What a window reads is whole images of channels, not a row: together the channels would be the loop around,
 	 * and no lanes. */
-	bool vectors = target->lanes > 1 && !target->lanes_are_threads;
+	bool vectors = has_vectors(target);
 	bool blocked = scheduled(d)->blocked;
-	if (j.window && target->thread && !target->share.warps)
+	if (j.window && has_own_threads(target))
 		return -1; /* a thread makes each: a row of them would be one warp's */
 	if (vectors
 	        && ((j.window && !target->options.small && !blocked && !in_planes(target, kernel, d, j.outer))
@@ -678,7 +656,8 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		largest = inner > largest ? inner : largest;
 		all += inner;
 	}
-	if (target->options.small && target->short_stack && all > APART_BYTES && one_row(d, j.outer))
+	if (target->options.small && target->short_stack && all > APART_BYTES
+	        && extents_product(j.outer, d->extents) <= 1)
 		return -1;
 	if (largest > (blocked ? BLOCK_BYTES : row_most(target, d->type)))
 		return wide_rows_lie(target, kernel, d, j.outer) ? j.outer : -1;
@@ -811,7 +790,7 @@ static void lie_in_result(const struct lowered *lowered, struct kernel *kernel)
 	FOR_ALL (m, kernel->members) {
 		struct definition *result = kernel->members.at[m];
 		for (size_t k = m; k-- > 0;) /* the last row before it that may */
-			if (scheduled(kernel->members.at[k])->mode == MODE_LOCAL
+			if (is_local(kernel->members.at[k])
 			        && inner_bytes(kernel->members.at[k], kernel->outer)
 			                > (int64_t)dtype_bytes(result->type, 1)
 			        && takes_place(result, kernel->members.at[k])) {
@@ -852,7 +831,7 @@ void fuse(struct lowered *lowered)
 		scheduled(d)->kernel = NULL;
 		scheduled(d)->contraction = NULL;
 		scheduled(d)->lies_in = NULL;
-		if (scheduled(d)->mode == MODE_LOCAL)
+		if (is_local(d))
 			scheduled(d)->mode = MODE_DEVICE;
 	}
 	lowered->kernels.count = 0;

@@ -212,11 +212,7 @@ static struct kernel *reader_of(const struct lowered *lowered, const struct kern
 			return NULL;
 		reader = one;
 	}
-	FOR_EACH (struct definition *view, lowered->views) {
-		if (scheduled(view)->view_of == of)
-			return NULL;
-	}
-	return reader;
+	return is_viewed(lowered, of) ? NULL : reader;
 }
 
 /* What the rows leave behind: one tensor, everything else is their own. */
@@ -224,7 +220,7 @@ static struct definition *result_of_rows(const struct kernel *rows)
 {
 	struct definition *result = NULL;
 	FOR_EACH (struct definition *member, rows->members) {
-		if (scheduled(member)->mode != MODE_LOCAL) {
+		if (!is_local(member)) {
 			if (result)
 				return NULL;
 			result = member;
@@ -255,9 +251,8 @@ struct reading {
 static void see_order(void *user, const struct expr *load)
 {
 	struct reading *o = user;
-	int var;
 	for (int v = 0; load->of == o->of && v < o->outer; v++)
-		if (v >= load->of->rank || (load->of->extents[v] > 1 && !(index_is_var(load->at[v], &var) && var == v)))
+		if (v >= load->of->rank || (load->of->extents[v] > 1 && !index_is(load->at[v], v)))
 			o->same = false;
 	for (int v = o->outer; load->of == o->of && v < load->of->rank; v++)
 		FOR (u, o->outer)
@@ -450,9 +445,9 @@ static bool find_stored(const struct contraction *c, int axes, const int *of_roo
 {
 	FOR (x, axes) {
 		stored[x] = -1;
-		for (int v = 0, var; v < c->result->rank; v++)
-			if (c->result->extents[v] > 1 && index_is_var(c->store_at[v], &var) && var == of_root[x]
-			        && c->result->extents[v] == c->root->extents[var])
+		FOR (v, c->result->rank)
+			if (c->result->extents[v] > 1 && index_is(c->store_at[v], of_root[x])
+			        && c->result->extents[v] == c->root->extents[of_root[x]])
 				stored[x] = v;
 		if (stored[x] < 0)
 			return false;
@@ -554,11 +549,9 @@ static int64_t rows_of(const struct lowered *lowered, const struct links *l, con
 	const int64_t *extents = fused->extents;
 	int axes = fused->axes;
 	const struct target *target = lowered->target;
-	int64_t rows = extents[axes - 1], others = 1,
+	int64_t rows = extents[axes - 1], others = extents_product(axes - 1, extents),
 	        row_bytes = (takes_scores(l) ? 4 : 8) * definition_elements(l->weights) / rows,
 	        most = (target->lanes_are_threads ? ROWS_OF_WARPS : ROWS_MOST) / fused->inner;
-	for (int x = 0; x + 1 < axes; x++)
-		others *= extents[x];
 	row_bytes /= others;
 	int64_t factors = 0; /* widened ones: all of b, and a row's part of a and of the result */
 	for (int p = 0; p < 2 && l->first >= 0; p++) {
@@ -621,7 +614,7 @@ static struct definition *count_of_axis(const struct links *l, int row, int root
 	const struct kernel *middle = rows_of_links(l);
 	struct definition *count = contraction_count(last_of_links(l), root);
 	FOR_EACH (const struct definition *d, middle->members) {
-		if (d != l->weights && scheduled(d)->mode != MODE_LOCAL && d->count.of[row] != count)
+		if (d != l->weights && !is_local(d) && d->count.of[row] != count)
 			return NULL;
 	}
 	return count;
@@ -643,12 +636,10 @@ static void restrict_factor(
         struct restricting *r, struct definition *d, const struct index *const *at, const int *of_root)
 {
 	bool again = false;
-	int var;
 	FOR (x, r->fused->axes) {
 		r->var[x] = -1;
 		FOR (v, d->rank)
-			if (index_is_var(at[v], &var) && var == of_root[x] && r->var[x] < 0
-			        && d->extents[v] == r->fused->extents[x])
+			if (index_is(at[v], of_root[x]) && r->var[x] < 0 && d->extents[v] == r->fused->extents[x])
 				r->var[x] = v;
 			else
 				r->possible &= !index_uses(at[v], of_root[x]);
@@ -668,30 +659,16 @@ static void restrict_factors(
 }
 
 /* The map behind the last product, which has its result at its own place; r->var tells the result's axes. */
-struct finding_load {
-	const struct definition *of;
-	const struct expr *load;
-	bool same;
-};
-static void see_result(void *user, const struct expr *load)
-{
-	struct finding_load *f = user;
-	if (load->of != f->of)
-		return;
-	f->same &= !f->load || expr_equal(f->load, load);
-	f->load = load;
-}
 static void restrict_result(struct restricting *r, struct definition *narrow, const struct definition *result)
 {
-	struct finding_load f = { .of = result, .same = true };
-	definition_loads(narrow, see_result, &f);
-	r->possible &= f.load && f.same;
+	const struct expr *load = expr_only_load(narrow->body, result);
+	r->possible &= load != NULL;
 	for (int x = 0; r->possible && x < r->fused->axes; x++) {
 		int var;
-		r->possible &= index_is_var(f.load->at[r->var[x]], &var) && var < narrow->rank
+		r->possible &= index_is_var(load->at[r->var[x]], &var) && var < narrow->rank
 		        && narrow->extents[var] == r->fused->extents[x];
 		for (int v = 0; r->possible && v < result->rank; v++)
-			r->possible &= v == r->var[x] || !index_uses(f.load->at[v], var);
+			r->possible &= v == r->var[x] || !index_uses(load->at[v], var);
 		r->var[x] = r->possible ? var : 0;
 	}
 	if (r->possible)
@@ -741,7 +718,7 @@ static struct fused *fused_of(struct lowered *lowered, const struct links *l)
 	memcpy(r.var, rows, sizeof r.var);
 	for (size_t m = 0; r.possible && m < middle->members.count; m++) {
 		struct definition *member = middle->members.at[m], *made = restricted(&r, member);
-		if (member != l->weights && scheduled(member)->mode != MODE_LOCAL)
+		if (member != l->weights && !is_local(member))
 			lies_outside(&r, made, member, scheduled(member)->stride);
 	}
 	int stored[MAX_RANK];
@@ -794,9 +771,7 @@ static void replace(struct lowered *lowered, const struct links *l, struct fused
 	kernel->shape = SHAPE_FUSED;
 	kernel->root = last_of_links(l)->root;
 	kernel->detail = fused;
-	kernel->blocks = fused_units(fused);
-	for (int x = 0; x + 1 < fused->axes; x++)
-		kernel->blocks *= fused->extents[x];
+	kernel->blocks = fused_units(fused) * extents_product(fused->axes - 1, fused->extents);
 	FOR (s, l->steps)
 		FOR_EACH (struct definition *member, l->step[s]->members) {
 			push(lowered->arena, &kernel->members, member);
@@ -892,10 +867,9 @@ static bool runs_over_rows(const struct fused *fused, const struct kernel *step)
 	const struct contraction *c = step->detail;
 	int64_t rows = 1, all = fused->rows * fused->inner;
 	if (step->shape == SHAPE_CONTRACTION) {
-		for (int v = c->batches; v < c->batches + c->rows; v++)
-			rows *= c->extents[v];
-		return rows == all && c->batches == 0 && !c->roles.exchanged && !c->split_panels && !c->pool.d
-		        && !c->block.warps && (c->rows == 1 || (c->rows == 2 && c->extents[0] == fused->rows));
+		return extents_product(c->rows, c->extents + c->batches) == all && c->batches == 0
+		        && !c->roles.exchanged && !c->split_panels && !c->pool.d && !c->block.warps
+		        && (c->rows == 1 || (c->rows == 2 && c->extents[0] == fused->rows));
 	}
 	const struct definition *d = step->members.at[0];
 	bool ordered = true;

@@ -19,9 +19,7 @@ static void see_index(struct using *u, const struct index *index)
 {
 	FOR (i, index->count) {
 		const struct atom *atom = index->terms[i].atom;
-		int var;
-		if (atom->kind == ATOM_DIV && index_is_var(atom->of, &var) && var == u->var
-		        && (!u->by || u->by == atom->by))
+		if (atom->kind == ATOM_DIV && index_is(atom->of, u->var) && (!u->by || u->by == atom->by))
 			u->by = atom->by;
 		else if (atom->kind == ATOM_VAR            ? atom->var == u->var
 		                : atom->kind == ATOM_VALUE ? expr_uses(atom->value, u->var)
@@ -69,7 +67,7 @@ static void see_lying(void *user, const struct expr *load)
 static bool lies_along_image(const struct definition *d, int64_t columns, const struct target *target)
 {
 	struct lying l = { d->rank - 1, true };
-	if (target->lanes == 1 || target->lanes_are_threads || target->options.small || columns * 4 > target->lanes
+	if (!has_vectors(target) || target->options.small || columns * 4 > target->lanes
 	        || d->extents[d->rank - 1] * 4 < target->lanes * 3)
 		return false;
 	expr_loads(d->body, see_lying, &l);
@@ -103,8 +101,7 @@ static struct definition *take_apart(
 		return NULL;
 	}
 	memcpy(made->count.reduced, d->count.reduced, sizeof made->count.reduced);
-	made->node = d->node;
-	made->branch = d->branch;
+	keep_origin(made, d);
 	FOR (k, d->rank)
 		at[k + (k > v)] = index_var(arena, k, d->extents[k]);
 	at[v] = index_div(arena, index_var(arena, v, d->extents[v]), columns);
@@ -165,8 +162,7 @@ static const struct expr *widened(struct program *program, const struct expr *fa
 	made = define_map(program, arena_printf(program->arena, "%s_shared", of->name), of->rank, of->extents,
 	        expr_cast(program->arena, DTYPE_F32, expr_load_own(program->arena, of)));
 	memcpy(made->count.of, of->count.of, sizeof made->count.of);
-	made->node = of->node;
-	made->branch = of->branch;
+	keep_origin(made, of);
 	program_move(program, count, before);
 	return expr_load(program->arena, made, factor->at);
 }

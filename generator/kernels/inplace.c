@@ -14,20 +14,11 @@ static bool reads_own(const struct definition *result, const struct expr *load)
 	const struct definition *of = load->of;
 	if (of->type != result->type || of->rank != result->rank)
 		return false;
-	for (int v = 0, var; v < of->rank; v++)
+	FOR (v, of->rank)
 		if (of->extents[v] != result->extents[v] || scheduled(of)->stride[v] != scheduled(result)->stride[v]
-		        || (of->extents[v] > 1 && !(index_is_var(load->at[v], &var) && var == v)))
+		        || (of->extents[v] > 1 && !index_is(load->at[v], v)))
 			return false;
 	return true;
-}
-
-static bool is_viewed(const struct lowered *lowered, const struct definition *d)
-{
-	FOR_EACH (struct definition *view, lowered->views) {
-		if (scheduled(view)->view_of == d)
-			return true;
-	}
-	return false;
 }
 
 static bool has_own_place(const struct definition *d)

@@ -60,6 +60,12 @@ static inline struct scheduled *scheduled(const struct definition *definition)
 	return (struct scheduled *)(uintptr_t)definition;
 }
 
+static inline bool is_local(const struct definition *d) { return scheduled(d)->mode == MODE_LOCAL; }
+/* Does one thread take several neighbours at once? */
+static inline bool has_vectors(const struct target *target) { return target->lanes > 1 && !target->lanes_are_threads; }
+/* Do threads make elements each of its own, not warps together? */
+static inline bool has_own_threads(const struct target *target) { return target->thread && !target->share.warps; }
+
 /* ---- kernels ---- */
 enum shape {
 	SHAPE_CONTRACTION,
@@ -303,9 +309,15 @@ int kernel_counted(const struct kernel
 bool sums_columns(const struct definition *); /* fuse.c: it reduces what lies apart, beside its neighbours' terms */
 void fuse(struct lowered *);                  /* … what is stored is gathered into kernels, sorted */
 double filled(int64_t columns, int lanes);    /* the part of their vectors that so many columns fill */
-void layout(struct lowered *);                /* layout.c: strides of every stored definition */
-bool keep_lanes(struct lowered *);            /* layout.c: false where a kernel lost its vectors: fuse again */
-void view(struct lowered *);                  /* views.c: slices at constant offsets; dwords of bytes side by side */
+bool is_viewed(const struct lowered *, const struct definition *);   /* views.c: others lie in its memory */
+int kernel_member(const struct kernel *, const struct definition *); /* fuse.c: its number; -1: it is none */
+/* The load of it in an expression; NULL: there is none, or they differ. */
+const struct expr *expr_only_load(const struct expr *, const struct definition *of);
+/* layout.c: the last variable of a sum that is in one factor alone; -1: none is. */
+int last_alone(const struct definition *sum, const struct expr *in, const struct expr *other);
+void layout(struct lowered *);     /* layout.c: strides of every stored definition */
+bool keep_lanes(struct lowered *); /* layout.c: false where a kernel lost its vectors: fuse again */
+void view(struct lowered *);       /* views.c: slices at constant offsets; dwords of bytes side by side */
 void make_fused(struct lowered *); /* fused.c: product, rows and product, or rows and product, become one kernel */
 bool arrange(struct lowered
                 *); /* lower.c: false where an address is not affine: that sum has no epilogue then, or is barred from its shape */
@@ -872,6 +884,11 @@ struct tiles_nest {
 	int64_t rows, columns, terms, batches, outer;
 };
 struct tiles_nest contraction_nest(const struct contraction *); /* extents of the tiles' nest */
+/* All terms of a sum. */
+static inline int64_t contraction_depth(const struct contraction *c)
+{
+	return extents_product(c->terms, c->extents + c->column + 1);
+}
 struct steps contraction_terms(const struct target *, const struct contraction *);
 /* Some rows of b over all panels before the next ones: the only k blocks of what is not packed. */
 static inline bool contraction_k_blocked(const struct contraction *c) { return c->k_block && c->b_mode == B_DIRECT; }

@@ -34,12 +34,11 @@ static bool lies_apart(const struct weighing *w, const struct expr *load, const 
 {
 	const struct definition *sum = w->reader;
 	bool apart = false, beside = false;
-	for (int v = sum->rank, alone; w->together > 1 && scheduled(w->of)->dwords && v < sum->rank + sum->reduced;
-	        v++) {
+	for (int v = sum->rank; w->together > 1 && scheduled(w->of)->dwords && v < sum->rank + sum->reduced; v++) {
 		if (sum->reduced_extents[v - sum->rank] == 1 || !index_uses(address, v))
 			continue;
 		FOR (d, w->of->rank)
-			if (index_is_var(load->at[d], &alone) && alone == v)
+			if (index_is(load->at[d], v))
 				return index_factor(address, v) > 1;
 		*(index_factor(address, v) == 1 ? &beside : &apart) = true;
 	}
@@ -72,16 +71,21 @@ static void weigh_load(void *user, const struct expr *load)
 
 double filled(int64_t columns, int lanes) { return (double)columns / (double)(ceil_div(columns, lanes) * lanes); }
 
+int last_alone(const struct definition *sum, const struct expr *in, const struct expr *other)
+{
+	int last = sum->rank;
+	while (last-- > 0 && (sum->extents[last] <= 1 || !expr_uses(in, last) || expr_uses(other, last)))
+		;
+	return last;
+}
+
 /* The rows of a product with columns for little more than half of their vectors, where its result has them side by side,
  * as n c h w has pixels (lies_across of contraction.c); else -1. */
 static const double FEW_FILLED = 0.6;
 static int rows_across(const struct target *target, const struct contraction *c, int column)
 {
 	const struct definition *root = c->root;
-	int row = -1;
-	FOR (v, root->rank)
-		if (root->extents[v] > 1 && expr_uses(c->a, v) && !expr_uses(c->b, v))
-			row = v;
+	int row = last_alone(root, c->a, c->b);
 	bool few = column >= 0 && filled(root->extents[column], target->lanes) <= FEW_FILLED && row >= 0
 	        && root->extents[row] >= target->lanes;
 	return few && !c->pad_count && !c->pool.d && !c->roles.widened && c->b->of->source == SOURCE_CONSTANT
@@ -107,8 +111,8 @@ static double idle_lanes(
 /* Rows that stand near and are made of each element more than once, as when a picture grows. */
 static bool reads_again(const struct target *target, const struct definition *reader, double elements)
 {
-	return scheduled(reader)->mode == MODE_LOCAL && reader->reduce == REDUCE_NONE && target->lanes > 1
-	        && !target->lanes_are_threads && definition_work(reader) >= 2 * elements;
+	return is_local(reader) && reader->reduce == REDUCE_NONE && has_vectors(target)
+	        && definition_work(reader) >= 2 * elements;
 }
 
 /* Of what a caller's tensor alone moves on, and which has pairs side by side (phases of a stride of 2): the variable along
@@ -118,9 +122,8 @@ static int pairs_along(const struct target *target, const struct definition *map
 {
 	const struct definition *to = scheduled(map)->readers.count == 1 ? scheduled(map)->readers.at[0] : NULL;
 	int unit, along = -1, pairs = 0;
-	if (target->lanes <= 1 || target->lanes_are_threads || target->options.small || !to
-	        || scheduled(to)->mode != MODE_HOSTED || to->reduce != REDUCE_NONE || to->body->kind != EXPR_LOAD
-	        || (unit = unit_variable(to)) < 0)
+	if (!has_vectors(target) || target->options.small || !to || scheduled(to)->mode != MODE_HOSTED
+	        || to->reduce != REDUCE_NONE || to->body->kind != EXPR_LOAD || (unit = unit_variable(to)) < 0)
 		return -1;
 	FOR (v, map->rank)
 		if (index_uses(to->body->at[v], unit) && map->extents[v] == PAIR)
@@ -149,10 +152,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 	struct contraction *c = scheduled(d)->contraction;
 	if (c) {
 		/* the column: the last output variable in b only; Winograd's is the channel */
-		int column = c->rewrite ? 1 : -1;
-		for (int v = 0; !c->rewrite && v < c->root->rank; v++)
-			if (c->root->extents[v] > 1 && expr_uses(c->b, v) && !expr_uses(c->a, v))
-				column = v;
+		int column = c->rewrite ? 1 : last_alone(c->root, c->b, c->a);
 		if (c->pool.d == d) {
 			FOR (v, d->rank)
 				w.cost += c->pool.of[v] == column && column >= 0 && scheduled(d)->stride[v] != 1
@@ -182,11 +182,9 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 		w.column = -1;
 		if (rc && rc->rewrite && rc->root != reader && rc->result != reader)
 			w.column = 1, w.reads = elements; /* the forward transform: vectors of channels */
-		else if (w.product) {
-			FOR (v, reader->rank)
-				if (reader->extents[v] > 1 && expr_uses(rc->b, v) && !expr_uses(rc->a, v))
-					w.column = v;
-		} else if (lane_of_region(reader) >= 0)
+		else if (w.product)
+			w.column = last_alone(reader, rc->b, rc->a);
+		else if (lane_of_region(reader) >= 0)
 			w.column = lane_of_region(reader);
 		else if (scheduled(reader)->mode == MODE_HOSTED || reads_again(lowered->target, reader, elements))
 			w.column = unit_variable(reader);
@@ -225,7 +223,7 @@ static void follow_load(void *user, const struct expr *load)
 	if (load->of->source == SOURCE_CONSTANT || definition_elements(load->of) <= 1 || unit < 0
 	        || ++f->followed > FOLLOWED_MOST)
 		return;
-	if (scheduled(load->of)->mode == MODE_LOCAL) {
+	if (is_local(load->of)) {
 		const struct index *with[MAX_VARS];
 		FOR (v, MAX_VARS)
 			with[v] = v < load->of->rank ? load->at[v] : index_constant(f->arena, 0);
@@ -254,9 +252,8 @@ static double follow(struct lowered *lowered, const struct definition *d, const 
 		expr_loads(d->body, follow_load, &f);
 	/* Neighbours are of tensors of their own (phases), and no pairs that are zipped: each is stored alone. */
 	const struct target *target = lowered->target;
-	if (target->lanes > 1 && !target->lanes_are_threads && unit >= 0 && !f.along && d->reduce == REDUCE_NONE
-	        && d->body->kind == EXPR_SELECT && ranges_use(d->body->ranges, d->body->range_count, unit)
-	        && pairs_along(target, d) < 0)
+	if (has_vectors(target) && unit >= 0 && !f.along && d->reduce == REDUCE_NONE && d->body->kind == EXPR_SELECT
+	        && ranges_use(d->body->ranges, d->body->range_count, unit) && pairs_along(target, d) < 0)
 		f.cost += f.elements;
 	return f.cost;
 }
@@ -368,14 +365,6 @@ static void weigh_lanes(void *user, const struct expr *load)
 		l->cost += 1;
 }
 
-static int64_t row_of(const struct definition *d, int outer)
-{
-	int64_t row = 1;
-	for (int v = outer; v < d->rank; v++)
-		row *= d->extents[v];
-	return row;
-}
-
 /* The variable of member `d` along which its kernel's vectors run; -1: not known.  How the last rows lie tells. */
 static int lane_of(const struct definition *d)
 {
@@ -383,8 +372,8 @@ static int lane_of(const struct definition *d)
 	if (!kernel || kernel->detail)
 		return -1;
 	const struct definition *last = kernel->members.at[kernel->members.count - 1];
-	for (size_t m = kernel->members.count; m-- > 0 && row_of(last, kernel->outer) == 1;)
-		if (row_of(kernel->members.at[m], kernel->outer) > 1)
+	for (size_t m = kernel->members.count; m-- > 0 && definition_row(last, kernel->outer) == 1;)
+		if (definition_row(kernel->members.at[m], kernel->outer) > 1)
 			last = kernel->members.at[m];
 	int unit = unit_variable(last);
 	/* a sum in 64 lanes runs along its terms */
@@ -477,8 +466,7 @@ static void see_alongside(
 static void see_alongside_load(void *user, const struct expr *load)
 {
 	struct alongside *a = user;
-	if (scheduled(load->of)->mode != MODE_LOCAL
-	        && load->of->source != SOURCE_CONSTANT) /* constants lie as vectors run */
+	if (!is_local(load->of) && load->of->source != SOURCE_CONSTANT) /* constants lie as vectors run */
 		see_alongside(a, load->of, schedule_address(a->arena, load->of, load->at), definition_work(a->d));
 }
 
@@ -488,7 +476,7 @@ static void see_alongside_load(void *user, const struct expr *load)
 bool keep_lanes(struct lowered *lowered)
 {
 	bool all = true;
-	if (lowered->target->lanes <= 1 || lowered->target->lanes_are_threads || lowered->target->options.small)
+	if (!has_vectors(lowered->target) || lowered->target->options.small)
 		return true;
 	FOR_EACH (struct kernel *kernel, lowered->kernels) {
 		struct alongside a = { .arena = lowered->arena, .kernel = kernel, .lanes = lowered->target->lanes };
@@ -497,7 +485,7 @@ bool keep_lanes(struct lowered *lowered)
 		FOR_EACH (struct definition *member, kernel->members) {
 			a.d = member;
 			definition_loads(a.d, see_alongside_load, &a);
-			if (scheduled(a.d)->mode != MODE_LOCAL) {
+			if (!is_local(a.d)) {
 				const struct index *at[MAX_RANK];
 				index_vars(a.arena, at, a.d->rank, a.d->extents);
 				see_alongside(
@@ -507,7 +495,7 @@ bool keep_lanes(struct lowered *lowered)
 		if (a.around <= a.row)
 			continue;
 		FOR_EACH (struct definition *d, kernel->members) {
-			if (row_of(d, kernel->outer) > 1 && !scheduled(d)->row_apart)
+			if (definition_row(d, kernel->outer) > 1 && !scheduled(d)->row_apart)
 				scheduled(d)->row_apart = true, all = false;
 		}
 	}

@@ -166,8 +166,7 @@ static bool feeds_dwords(const struct target *target, const struct definition *d
 {
 	bool feeds = false;
 	FOR_EACH (struct definition *reader, scheduled(d)->readers) {
-		feeds |=
-		        scheduled(reader)->dwords || scheduled(reader)->pairs;
+		feeds |= scheduled(reader)->dwords || scheduled(reader)->pairs;
 	}
 	return feeds && !adds_parts(d) && !target->short_stack;
 }
@@ -257,7 +256,7 @@ static bool is_looked_up(const struct definition *d)
 static bool feeds_lanes_from_table(const struct target *target, const struct definition *d)
 {
 	bool computes = false;
-	if (target->lanes == 1 || target->lanes_are_threads || dtypes[d->type].bits != 8 || d->body->kind != EXPR_LOAD
+	if (!has_vectors(target) || dtypes[d->type].bits != 8 || d->body->kind != EXPR_LOAD
 	        || d->body->of->source != SOURCE_CONSTANT || !loads_inside(d->body))
 		return false;
 	FOR_EACH (struct definition *reader, scheduled(d)->readers) {
@@ -342,8 +341,8 @@ static bool feeds_chain(const struct target *target, const struct definition *d)
 {
 	const struct definition *reader = scheduled(d)->readers.count == 1 ? scheduled(d)->readers.at[0] : NULL;
 	bool follows = false;
-	if (!reader || target->lanes == 1 || target->lanes_are_threads || target->options.small || reader->reduced != 1
-	        || reader->sum.products || reader->order != ORDER_SERIAL || !d->rank || d->type != DTYPE_F32
+	if (!reader || !has_vectors(target) || target->options.small || reader->reduced != 1 || reader->sum.products
+	        || reader->order != ORDER_SERIAL || !d->rank || d->type != DTYPE_F32
 	        || reader->reduced_extents[0] != d->extents[d->rank - 1] || 2 * d->extents[d->rank - 1] < target->lanes
 	        || expr_cost(d->body) < CHAIN_COST)
 		return false;
@@ -357,7 +356,7 @@ enum { TERM_COST = 64 };
 static bool feeds_columns(const struct target *target, const struct definition *d)
 {
 	int sums = 0;
-	if (!target->thread || target->share.warps || expr_cost(d->body) > TERM_COST)
+	if (!has_own_threads(target) || expr_cost(d->body) > TERM_COST)
 		return false;
 	FOR_EACH (const struct definition *reader, scheduled(d)->readers) {
 		sums += reader->reduce == REDUCE_NONE                          ? 0
@@ -395,8 +394,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 			return no;
 	if (feeds_lanes_from_table(lowered->target, d))
 		return no;
-	bool by_lanes = lowered->target->lanes > 1 && !lowered->target->lanes_are_threads && dtypes[d->type].bits == 8
-	        && expr_cost(d->body) > LOOKED_UP_COST;
+	bool by_lanes =
+	        has_vectors(lowered->target) && dtypes[d->type].bits == 8 && expr_cost(d->body) > LOOKED_UP_COST;
 	if ((follows_product(d) || by_lanes) && is_looked_up(d))
 		return no;
 	bool feeds = feeds_dwords(lowered->target, d);

@@ -76,8 +76,7 @@ void keep_narrow(struct program *program)
 		struct definition *d = wide.at[w];
 		d->original->body = expr_redirect(program->arena, d->original->body, inside, &keeping);
 		FOR_EACH (struct definition *one, program->all) {
-			if (one->source == SOURCE_COMPUTED
-			        && one->reduce != REDUCE_REPEAT)
+			if (one->source == SOURCE_COMPUTED && one->reduce != REDUCE_REPEAT)
 				widen_in(&keeping, one);
 		}
 	}
@@ -196,8 +195,7 @@ void keep_large(struct program *program, const struct target *target)
 {
 	VECTOR(struct definition *) wide = { 0 };
 	FOR_EACH (struct definition *d, program->all) {
-		if (definition_elements(d) * 4 >= LARGE_LEAST
-		        && narrow_of(program->arena, d))
+		if (definition_elements(d) * 4 >= LARGE_LEAST && narrow_of(program->arena, d))
 			push(program->arena, &wide, d);
 	}
 	FOR_ALL (w, wide)
@@ -223,8 +221,7 @@ void keep_codes(struct program *program, struct definition *d)
 	                             NULL)));
 	memcpy(codes->count.of, d->count.of, sizeof d->count.of);
 	memcpy(codes->count.ends, d->count.ends, sizeof d->count.ends);
-	codes->branch = d->branch;
-	codes->node = d->node;
+	keep_origin(codes, d);
 	program_move(program, before, d);
 	scheduled(d)->widens = true;
 	const struct expr *code = expr_load_own(arena, codes);

@@ -113,7 +113,7 @@ static bool has_lanes(const struct expr *expr, int var) { return !expr_visit(exp
 static void choose_lanes_of(const struct definition *d, const struct target *target, struct kernel *kernel)
 {
 	struct row_order *order = kernel->detail;
-	if (target->lanes == 1 || target->lanes_are_threads)
+	if (!has_vectors(target))
 		return;
 	if (order->beside) {
 		kernel->lanes = (struct kernel_lanes){ target->lanes, d->body->type, true };

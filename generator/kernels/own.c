@@ -29,7 +29,7 @@ void own_choose(struct lowered *lowered, struct kernel *kernel)
 	tensors->operand = definition_repeats(kernel->root)->loop.operand;
 	tensors->results = arena_new_array(lowered->arena, struct definition *, outs);
 	FOR_EACH (struct definition *member, kernel->members) {
-		if (scheduled(member)->mode != MODE_LOCAL)
+		if (!is_local(member))
 			tensors->results[member->loop.part] = member;
 	}
 	FOR (k, outs) {

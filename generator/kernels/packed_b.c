@@ -110,15 +110,10 @@ static size_t fill_packed(const struct constant_item *item, int64_t piece, void 
 	const struct contraction *c = p->c;
 	if (!c->panels)
 		return 0;
-	int64_t vecs = ceil_div(c->extents[c->column], p->lanes), at = piece % c->panels, first = vecs * at / c->panels,
-	        batches = 1;
+	int64_t vecs = ceil_div(c->extents[c->column], p->lanes), at = piece % c->panels, first = vecs * at / c->panels;
 	struct panel panel = { piece / c->panels, first * p->lanes, (vecs * (at + 1) / c->panels - first) * p->lanes,
-		1 };
-	for (int t = c->column + 1; t <= c->column + c->terms; t++)
-		panel.terms *= c->extents[t];
-	FOR (b, c->batches)
-		batches *= c->extents[b];
-	if (panel.batch >= batches)
+		contraction_depth(c) };
+	if (panel.batch >= extents_product(c->batches, c->extents))
 		return 0;
 	const struct moving moving = { c, dtype_bytes(c->b->of->type, 1), panel.terms, definition_data(c->b->of), out };
 	if (out)

@@ -169,8 +169,7 @@ static void check_sizes(const struct lowered *lowered)
 {
 	for (size_t i = 0; lowered->pool_cap && i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
-		if (scheduled(d)->mode != MODE_VIRTUAL && scheduled(d)->mode != MODE_LOCAL
-		        && scheduled(d)->bytes > lowered->pool_cap)
+		if (scheduled(d)->mode != MODE_VIRTUAL && !is_local(d) && scheduled(d)->bytes > lowered->pool_cap)
 			fail(lowered->program->build, EXIT_LIMIT, d->name,
 			        "has %lld bytes; a pool holds %lld (--large-models lifts that)",
 			        (long long)scheduled(d)->bytes, (long long)lowered->pool_cap);

@@ -689,10 +689,7 @@ static bool is_window(const struct definition *sum)
 {
 	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
 	bool constant = expr_is_constant(factor[1]);
-	FOR (v, sum->rank)
-		if (sum->extents[v] > 1 && expr_uses(factor[constant], v) && !expr_uses(factor[1 - constant], v))
-			return false;
-	return true;
+	return last_alone(sum, factor[constant], factor[1 - constant]) < 0;
 }
 
 /* A window over bytes stays one, of data whose zero point is in what it starts from. */

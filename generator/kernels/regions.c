@@ -43,7 +43,7 @@ static void transpose(struct program *program, struct definition *d, int lanes)
 void transpose_regions(struct program *program, const struct target *target)
 {
 	size_t count = program->all.count;
-	if (target->options.small || target->lanes_are_threads || target->lanes == 1 || target->options.log)
+	if (target->options.small || !has_vectors(target) || target->options.log)
 		return;
 	FOR (i, count)
 		transpose(program, program->all.at[i], target->lanes);

@@ -70,7 +70,7 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 	rounds->place = arena_new_array(lowered->arena, int64_t, outs);
 	rounds->other = arena_new_array(lowered->arena, int64_t, outs);
 	FOR_EACH (struct definition *member, kernel->members) {
-		if (scheduled(member)->mode != MODE_LOCAL)
+		if (!is_local(member))
 			rounds->results[member->loop.part] = member;
 	}
 	int64_t bytes = (rounds->body->workspace_bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);

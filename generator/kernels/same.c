@@ -16,14 +16,6 @@ static int param_of(const struct kernel *kernel, const struct definition *d)
 	return -1;
 }
 
-static int member_of(const struct kernel *kernel, const struct definition *d)
-{
-	FOR_ALL (i, kernel->members)
-		if (kernel->members.at[i] == d)
-			return (int)i;
-	return -1;
-}
-
 static bool same_extents(const struct definition *x, const struct definition *y)
 {
 	if (x->type != y->type || x->rank != y->rank)
@@ -49,11 +41,11 @@ struct parts {
 static struct definition *part_of(const void *user, struct definition *of)
 {
 	struct parts *parts = (struct parts *)(uintptr_t)user;
-	int param = param_of(parts->kernel, of), member = member_of(parts->kernel, of);
+	int param = param_of(parts->kernel, of), member = kernel_member(parts->kernel, of);
 	FOR_EACH_AT (const struct part *part, parts->all) {
 		if (part->param == param && part->member == member && same_extents(part->of, of)
 		        && part->of->source == of->source && definition_climbs(part->of) == definition_climbs(of)
-		        && (scheduled(part->of)->mode == MODE_LOCAL) == (scheduled(of)->mode == MODE_LOCAL))
+		        && (is_local(part->of)) == (is_local(of)))
 			return part->as;
 	}
 	struct part part = { of, param, member, arena_new(parts->arena, struct definition) };
@@ -139,7 +131,7 @@ static bool same_code(const struct said *of_a, const struct said *of_b)
 	        || memcmp(of_a->all.at, of_b->all.at, of_a->all.count * sizeof *of_a->all.at) || a->shape != b->shape
 	        || a->outer != b->outer || a->blocks != b->blocks || a->flops != b->flops
 	        || a->members.count != b->members.count || a->params.count != b->params.count
-	        || member_of(a, a->root) != member_of(b, b->root) || strcmp(a->tile, b->tile))
+	        || kernel_member(a, a->root) != kernel_member(b, b->root) || strcmp(a->tile, b->tile))
 		return false;
 	FOR_ALL (i, a->params)
 		if (a->params.at[i].written != b->params.at[i].written

@@ -127,8 +127,7 @@ static void split(struct program *program, struct definition *sum, const struct 
 	parts->sum.factors = sum->sum.factors;
 	parts->sum.pairs = sum->sum.pairs;
 	parts->order = ORDER_SERIAL;
-	parts->branch = sum->branch;
-	parts->node = sum->node;
+	keep_origin(parts, sum);
 	mark_batch(parts, sum->batch);
 	scheduled(parts)->is_part = true;
 	add_parts(arena, sum, parts, cut->parts);
@@ -180,8 +179,7 @@ static void split_long(struct program *program, struct definition *d)
 	size_t before = program->all.count;
 	struct definition *parts = define_reduction(program, arena_printf(arena, "%s.parts", d->name), d->rank + 2,
 	        extents, d->reduce, 1, &each, NULL, body);
-	parts->branch = d->branch;
-	parts->node = d->node;
+	keep_origin(parts, d);
 	mark_batch(parts, d->batch);
 	chain_terms(parts);
 	d->reduced = 2;

@@ -73,7 +73,6 @@ bool zero_is_known(const struct definition *w, const struct index *w_at, const i
 void taps_choose(const struct target *target, struct contraction *c)
 {
 	int inner = 0; /* terms that pads run along, and those around them */
-	int64_t terms = 1;
 	double there = 1;
 	c->taps = 0;
 	if (target->options.small || target->hides_latency || c->block.warps || c->b_mode != B_PACKED
@@ -84,8 +83,7 @@ void taps_choose(const struct target *target, struct contraction *c)
 		inner = term >= inner ? term + 1 : inner;
 		there *= term >= 0 ? part_there(c, &c->arranged.pads[i], term) : 1;
 	}
-	for (int t = inner; t < c->terms; t++)
-		terms *= c->extents[c->column + 1 + t];
+	int64_t terms = extents_product(c->terms - inner, c->extents + c->column + 1 + inner);
 	if (terms >= TERMS_LEAST && (1 - there) * PART_LEAST >= 1
 	        && zero_is_known(c->b->of, c->b_at, c->extents, c->column + 1 + inner, c->column + 1 + c->terms))
 		c->taps = inner;

@@ -255,8 +255,7 @@ bool tile_refuse(const struct lowered *lowered, const struct kernel *kernel, ref
 	FOR_EACH (struct kernel *one, lowered->kernels) {
 		if (one == kernel || one->same == kernel)
 			push(lowered->program->build->arena, refused,
-			        (struct refused_tile){
-			                one->root->name, c->tile.rows * c->tile.vecs });
+			        (struct refused_tile){ one->root->name, c->tile.rows * c->tile.vecs });
 	}
 	return true;
 }
@@ -403,13 +402,10 @@ static int64_t group_of_results(
 
 struct tiles_nest contraction_nest(const struct contraction *c)
 {
-	struct tiles_nest n = { c->rows ? c->extents[c->batches + c->rows - 1] : 1, c->extents[c->column], 1, 1, 1 };
-	FOR (b, c->batches)
-		n.batches *= c->extents[b];
+	struct tiles_nest n = { c->rows ? c->extents[c->batches + c->rows - 1] : 1, c->extents[c->column],
+		contraction_depth(c), extents_product(c->batches, c->extents), 1 };
 	for (int r = 0; r + 1 < c->rows; r++)
 		n.outer *= c->pool.d && r + 2 == c->rows ? pooled_rows(c) : c->extents[c->batches + r];
-	FOR (t, c->terms)
-		n.terms *= c->extents[c->column + 1 + t];
 	return n;
 }
 
@@ -737,10 +733,7 @@ bool tiles_forced(const struct lowered *lowered)
 int64_t contraction_tiles(const struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
-	int64_t tiles = c->row_blocks * c->panels;
 	int around = c->batches
 	        + (c->rows && !c->block.warps ? c->rows - 1 : 0); /* batches, and rows around the innermost */
-	FOR (v, around)
-		tiles *= c->extents[v];
-	return tiles;
+	return c->row_blocks * c->panels * extents_product(around, c->extents);
 }

@@ -11,6 +11,15 @@ struct viewing {
 	VECTOR(struct definition *) views; /* NULL: it stays as it is */
 };
 
+bool is_viewed(const struct lowered *lowered, const struct definition *d)
+{
+	FOR_EACH (struct definition *view, lowered->views) {
+		if (scheduled(view)->view_of == d)
+			return true;
+	}
+	return false;
+}
+
 /* Elements before the first that the load may reach, over the dims whose index is constant. */
 static int64_t offset_of(const struct expr *load)
 {
@@ -39,8 +48,7 @@ static void see_load(void *user, const struct expr *load)
 static struct definition *view_of(struct lowered *lowered, struct definition *base, int64_t offset)
 {
 	FOR_EACH (struct definition *one, lowered->views) {
-		if (scheduled(one)->view_of == base
-		        && scheduled(one)->view_offset == offset)
+		if (scheduled(one)->view_of == base && scheduled(one)->view_offset == offset)
 			return one;
 	}
 	struct scheduled *copy = arena_new(lowered->arena, struct scheduled);

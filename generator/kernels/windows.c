@@ -211,7 +211,7 @@ static bool match(struct definition *d, struct window *w)
 		return false;
 	uint64_t taps = 0, channels = 0;
 	w->alone = w->load->rank == d->rank;
-	for (int v = 0, var; v < w->load->rank; v++) {
+	FOR (v, w->load->rank) {
 		struct along *a = &w->along[v];
 		a->extent = w->load->of->extents[v];
 		if (!match_axis(d, w->load->at[v], a, &w->sums) || (a->tap >= 0 && taps & var_bit(a->tap)))
@@ -224,8 +224,7 @@ static bool match(struct definition *d, struct window *w)
 			continue;
 		bool fixed = d->extents[v] == 1 && (a->tap >= 0 ? a->variable < 0 : a->extent == 1);
 		w->alone = fixed
-		        || (a->tap >= 0 ? a->variable == v
-		                        : d->extents[v] == a->extent && index_is_var(w->load->at[v], &var) && var == v);
+		        || (a->tap >= 0 ? a->variable == v : d->extents[v] == a->extent && index_is(w->load->at[v], v));
 	}
 	FOR (r, d->reduced)
 		if (d->reduced_extents[r] > 1 && !((taps | channels) & var_bit(d->rank + r)))
@@ -632,8 +631,7 @@ static struct stood run_pass(struct windows *ws, const struct window *w, const s
 	to.of = define_reduction(ws->program, arena_printf(ws->arena, "%s_axis%d", w->d->name, p->axis), w->load->rank,
 	        extents, REDUCE_MAX, 1, &p->taps, NULL, body);
 	chain_terms(to.of);
-	to.of->node = w->d->node;
-	to.of->branch = w->d->branch;
+	keep_origin(to.of, w->d);
 	to.low[p->axis] = p->before;
 	to.phases = 1;
 	if (p->next >= 0)

@@ -7,7 +7,7 @@
 static double width_of(const struct target *target, enum dtype type)
 {
 	double width = dtype_is_narrow(type) ? 1 : dtypes[type].bits / 32.;
-	return width < 1 && (target->lanes == 1 || target->lanes_are_threads) ? 1 : width;
+	return width < 1 && (!has_vectors(target)) ? 1 : width;
 }
 
 /* Scalar functions of one element, each value once, in vector instructions; loads, selects and casts are not

@@ -95,10 +95,8 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 	struct loops *loops = b->loops;
 	int64_t extents[MAX_RANK] = { 0 }, blocks = 1;
 	const struct index *at[MAX_RANK];
-	FOR (n, count) {
-		extents[n] = d->extents[order[n]];
-		blocks *= extents[n];
-	}
+	FOR (n, count)
+		blocks *= extents[n] = d->extents[order[n]];
 	bool apart =
 	        count && extents[count - 1] % together == 0; /* else they go on in the next round of those around */
 	if (apart)
@@ -193,7 +191,7 @@ static int64_t rows_together(const struct building *b, int64_t rows)
 	FOR_EACH (const struct definition *d, b->kernel->members) {
 		if (terms_are_narrowed(b, d))
 			return 1;
-		int64_t size = local_size(d, b->outer);
+		int64_t size = definition_row(d, b->outer);
 		largest = size > largest ? size : largest;
 		if (d->reduce == REDUCE_NONE)
 			continue;
@@ -249,9 +247,8 @@ static int64_t windows_together(const struct building *b, const struct definitio
 	const struct target *target = b->loops->target;
 	const int *best = target->registers >= 32 ? many : few;
 	const struct definition *first = b->kernel->members.at[0];
-	if (!taken || target->lanes == 1 || target->lanes_are_threads || first->reduce == REDUCE_NONE
-	        || first->order != ORDER_SERIAL || definition_terms(first) > WINDOW_TERMS
-	        || terms_are_narrowed(b, first))
+	if (!taken || !has_vectors(target) || first->reduce == REDUCE_NONE || first->order != ORDER_SERIAL
+	        || definition_terms(first) > WINDOW_TERMS || terms_are_narrowed(b, first))
 		return 1;
 	for (size_t i = 1; i < b->kernel->members.count; i++)
 		if (b->kernel->members.at[i]->reduce != REDUCE_NONE)
@@ -371,7 +368,7 @@ static struct loops *build_members(struct building *b, bool named)
 	building_cells(b);
 	FOR_EACH (const struct definition *d, kernel->members) {
 		work += work_of(d);
-		own |= local_size(d, kernel->outer) > 1;
+		own |= definition_row(d, kernel->outer) > 1;
 		if (d->reduce != REDUCE_NONE)
 			inside = d->order == ORDER_SERIAL ? 2 : inside;
 	}
@@ -438,9 +435,9 @@ static int crossed(struct building *b, const struct definition *d, const int *or
 enum { LINE_FLOATS = 16, SHARE_MOST = 64 };
 static int64_t share_of(const struct target *target, int64_t extent)
 {
-	int64_t share = target->lanes > 1 && !target->lanes_are_threads && extent % LINE_FLOATS == 0 ? LINE_FLOATS
-	        : SHARE_MOST < extent                                                                ? SHARE_MOST
-	                                                                                             : extent;
+	int64_t share = has_vectors(target) && extent % LINE_FLOATS == 0 ? LINE_FLOATS
+	        : SHARE_MOST < extent                                    ? SHARE_MOST
+	                                                                 : extent;
 	while (extent % share)
 		share--;
 	return share < 16 ? extent : share;
@@ -481,7 +478,7 @@ static int64_t places_share(const struct loops *loops, const struct definition *
 	const struct target *target = loops->target;
 	int64_t unit = 1,
 	        half = target->registers / 2; /* rows of sums so long lie side by side: they come as they lie */
-	if (d->running && target->lanes > 1 && !target->lanes_are_threads && extent % (target->lanes * half) == 0)
+	if (d->running && has_vectors(target) && extent % (target->lanes * half) == 0)
 		unit = target->lanes * half;
 	for (int64_t lanes = target->lanes; unit == 1 && lanes > 1;
 	        lanes /= 2) /* rows are apart: some vectors of each together */

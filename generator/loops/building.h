@@ -59,7 +59,6 @@ void building_sum(struct building *, const struct definition *, const struct ind
 const struct index *building_named(struct loops *, int v, const struct index *at, struct block *out);
 const struct expr *building_whole(struct building *, const struct expr *, const struct index *const *with);
 
-int64_t local_size(const struct definition *, int outer);   /* elements of a local one, inside common loops */
 int64_t stride_of(const struct definition *, int variable); /* … of its elements in memory */
 /* Variables [from, to) of extent above 1, the largest stride first; how many. */
 int order_by_stride(const struct definition *, int from, int to, int *order);

@@ -130,7 +130,7 @@ static bool are_columns(const struct building *b)
 	        && definition_terms(d) >= SUMS && !b->loops->target->share.warps && kernel_counted(kernel) < 0;
 	for (size_t m = 0; m < kernel->members.count && kernel->members.count > 1; m++) {
 		const struct definition *member = kernel->members.at[m];
-		are &= local_size(member, kernel->outer) == 1 && definition_elements(member) > 0
+		are &= definition_row(member, kernel->outer) == 1 && definition_elements(member) > 0
 		        && (!m || (member->reduce == REDUCE_NONE && !member->lies && !definition_scatters(member)));
 	}
 	return are;
@@ -152,8 +152,7 @@ bool loops_columns(struct building *b)
 	building_cells(b);
 	FOR (n, count)
 		extents[n] = order[n] == c.unit ? ceil_div(d->extents[c.unit], COLUMNS) : d->extents[order[n]];
-	FOR (n, count)
-		blocks *= extents[n];
+	blocks = extents_product(count, extents);
 	c.warps = blocks < loops->target->gpu->processors && definition_terms(d) >= LONG ? WARPS_MOST : WARPS;
 	building_blocks(loops, order, count, extents, c.warps, "32 columns", with);
 	with[c.unit] = index_scale(loops->arena, with[c.unit], COLUMNS);

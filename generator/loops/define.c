@@ -15,14 +15,6 @@ const struct index *building_named(struct loops *loops, int v, const struct inde
 
 /* ---- cells ---- */
 
-int64_t local_size(const struct definition *d, int outer)
-{
-	int64_t size = 1;
-	for (int v = outer; v < d->rank; v++)
-		size *= d->extents[v];
-	return size;
-}
-
 /* The definition whose memory d's elements lie in, for this kernel. */
 static const struct definition *memory_of(const struct building *b, const struct definition *d)
 {
@@ -55,9 +47,9 @@ void building_cells(struct building *b)
 		cell->of.sum.exact = param->of->sum.exact;
 	}
 	FOR_EACH (struct definition *d, kernel->members) {
-		if (scheduled(d)->mode != MODE_LOCAL || scheduled(d)->lies_in)
+		if (!is_local(d) || scheduled(d)->lies_in)
 			continue;
-		int64_t size = local_size(d, b->outer);
+		int64_t size = definition_row(d, b->outer);
 		struct cell *cell = cell_new(
 		        loops, size == 1 ? CELL_REGISTER : CELL_ARRAY, size == 1 ? "one" : "row", d->type, size);
 		loops->owners.at[cell->of.number] = d;
@@ -70,7 +62,7 @@ static const struct index *address_of(struct building *b, const struct definitio
 {
 	struct arena *arena = b->loops->arena;
 	d = memory_of(b, d);
-	if (scheduled(d)->mode != MODE_LOCAL)
+	if (!is_local(d))
 		return schedule_address(arena, d, at);
 	const struct index *address = index_constant(arena, 0);
 	int64_t step = 1;
@@ -334,7 +326,7 @@ int64_t stride_of(const struct definition *d, int v)
 {
 	int64_t step = 1;
 	d = scheduled(d)->lies_in ? scheduled(d)->lies_in : d; /* who has its place has its strides */
-	if (scheduled(d)->mode != MODE_LOCAL)
+	if (!is_local(d))
 		return scheduled(d)->stride[v];
 	for (int i = d->rank - 1; i > v; i--)
 		step *= d->extents[i];
@@ -392,7 +384,7 @@ static int64_t period_of(const struct building *b, const struct definition *d, i
 {
 	const struct target *target = b->loops->target;
 	struct repeating r = { .var = v };
-	if (d->reduce != REDUCE_NONE || d->lies || target->lanes == 1 || target->lanes_are_threads)
+	if (d->reduce != REDUCE_NONE || d->lies || !has_vectors(target))
 		return 0;
 	expr_visit(d->body, see_repeats, &r);
 	int least = target->lanes < PERIOD_LEAST ? target->lanes : PERIOD_LEAST;

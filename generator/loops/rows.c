@@ -175,7 +175,7 @@ static const struct expr *join_lanes(struct loops *loops, enum reduce reduce, st
 static struct block *once(const struct row *r, const struct definition *d)
 {
 	const struct index *t;
-	return scheduled(d)->mode == MODE_LOCAL ? &r->b->loops->body.at[0]->body : building_threads(r->b->loops, 1, &t);
+	return is_local(d) ? &r->b->loops->body.at[0]->body : building_threads(r->b->loops, 1, &t);
 }
 
 static void define_sum(const struct row *r, struct definition *d)
@@ -199,7 +199,7 @@ static void define_elements(const struct row *r, struct definition *d)
 	struct loops *loops = r->b->loops;
 	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK], *t;
 	int order[MAX_RANK], count = order_by_stride(d, r->axes, d->rank, order);
-	int64_t extents[MAX_RANK], all = local_size(d, r->axes), each = 1;
+	int64_t extents[MAX_RANK], all = definition_row(d, r->axes), each = 1;
 	begin_row(r, d, with);
 	if (all == 1) {
 		building_define(r->b, d, with, once(r, d));
@@ -224,9 +224,9 @@ static void define_elements(const struct row *r, struct definition *d)
 static bool fits(const struct row *r, const struct definition *d, int64_t *shared, int64_t *bytes)
 {
 	bool sum = d->reduce != REDUCE_NONE;
-	int64_t size = local_size(d, r->axes), all = !sum ? size : in_chunks(d) ? definition_terms(d) : 1;
+	int64_t size = definition_row(d, r->axes), all = !sum ? size : in_chunks(d) ? definition_terms(d) : 1;
 	*shared = all > *shared ? all : *shared;
-	if (sum || (size > 1 && scheduled(d)->mode == MODE_LOCAL))
+	if (sum || (size > 1 && is_local(d)))
 		*bytes += (sum ? SUMS * (in_chunks(d) ? CHUNKS_MOST : 1) : size) * dtypes[d->type].bits / 8;
 	return size > 0 && !d->lies && !definition_scatters(d) && !scheduled(d)->lies_in
 	        && (!sum || (size == 1 && d->order == ORDER_LANES && definition_terms(d) >= SUMS));

@@ -20,7 +20,7 @@ static bool is_chain(const struct definition *d)
 static bool is_whole(const struct kernel *kernel)
 {
 	size_t last = kernel->members.count - 1;
-	return !last || local_size(kernel->members.at[last], kernel->outer) == 1;
+	return !last || definition_row(kernel->members.at[last], kernel->outer) == 1;
 }
 
 /* Terms that find their places: a thread goes along a row, or some places of it; results so far, where there are several
@@ -39,21 +39,21 @@ bool loops_by_threads(const struct target *target, const struct kernel *kernel)
 {
 	size_t last = kernel->members.count - 1;
 	bool whole = is_whole(kernel);
-	if (!target->thread || target->share.warps)
+	if (!has_own_threads(target))
 		return false;
 	if (!last && definition_scatters(kernel->members.at[0]))
 		return runs_by_threads(kernel->members.at[0]);
 	for (size_t i = 0; i <= last; i++) {
 		const struct definition *d = kernel->members.at[i];
-		bool again = scheduled(d)->mode == MODE_LOCAL && is_chain(d) && definition_terms(d) <= AGAIN_TERMS
+		bool again = is_local(d) && is_chain(d) && definition_terms(d) <= AGAIN_TERMS
 		        && definition_elements(d) <= AGAIN_ELEMENTS;
 		if (!definition_elements(d) || !(is_map(d) || (whole ? is_chain(d) : again && i < last))
-		        || (last && i < last && local_size(d, kernel->outer) > 1))
+		        || (last && i < last && definition_row(d, kernel->outer) > 1))
 			return false;
 	}
 	/* What is not made again is stored, by the thread of its element. */
 	for (size_t i = 0; i < last && !whole; i++)
-		if (scheduled(kernel->members.at[i])->mode != MODE_LOCAL)
+		if (!is_local(kernel->members.at[i]))
 			return false;
 	return true;
 }
@@ -100,7 +100,7 @@ static int neighbours_of(const struct elements *e, int64_t all)
 	FOR_EACH (struct definition *member, kernel->members) {
 		sharing.d = member;
 		cost += expr_cost(sharing.d->body) * (int)definition_terms(sharing.d);
-		if (scheduled(sharing.d)->mode != MODE_LOCAL && dtypes[sharing.d->type].bits > bits)
+		if (!is_local(sharing.d) && dtypes[sharing.d->type].bits > bits)
 			bits = dtypes[sharing.d->type].bits;
 		if (is_chain(sharing.d))
 			expr_loads(sharing.d->body, see_shared, &sharing);

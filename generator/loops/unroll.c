@@ -117,8 +117,8 @@ static void see_overlapping(void *user, struct stmt *stmt, double rounds)
 static int64_t lag_of_rounds(const struct loops *loops, const struct stmt *loop, const struct stmt *chain)
 {
 	struct overlapping o = { loop, chain, 0, true };
-	if (loops->target->lanes == 1 || loops->target->lanes_are_threads || chain->kind != STMT_FOR
-	        || chain->role != ROLE_SERIAL || chain->first || loop->step != 1 || chain->step != 1)
+	if (!has_vectors(loops->target) || chain->kind != STMT_FOR || chain->role != ROLE_SERIAL || chain->first
+	        || loop->step != 1 || chain->step != 1)
 		return 0;
 	block_leaves(&chain->body, see_overlapping, &o);
 	return o.overlaps ? o.lag : 0;

@@ -6,9 +6,7 @@ void building_blocks(struct loops *loops, const int *order, int count, const int
         const char *of, const struct index **with)
 {
 	const struct index *at[MAX_RANK];
-	int64_t blocks = 1;
-	FOR (n, count)
-		blocks *= extents[n];
+	int64_t blocks = extents_product(count, extents);
 	struct stmt *loop = for_new(loops, var_new(loops, "b", blocks), blocks, ROLE_BLOCKS);
 	loops->blocks = blocks;
 	loops->warps = warps;
