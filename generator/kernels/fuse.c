@@ -697,7 +697,16 @@ static struct kernel *kernel_new(struct lowered *lowered, struct definition *roo
 	kernel->shape = shape;
 	kernel->root = root;
 	kernel->blocks = 1;
+	push(lowered->arena, &lowered->kernels, kernel);
 	return kernel;
+}
+
+void kernel_join(struct arena *arena, struct kernel *kernel, struct definition *d)
+{
+	if (!d || scheduled(d)->kernel == kernel)
+		return;
+	push(arena, &kernel->members, d);
+	scheduled(d)->kernel = kernel;
 }
 
 static void make_kernels(struct lowered *lowered)
@@ -714,21 +723,12 @@ static void make_kernels(struct lowered *lowered)
 		if (c) {
 			kernel = kernel_new(lowered, c->root, c->rewrite ? SHAPE_WINOGRAD : SHAPE_CONTRACTION);
 			kernel->detail = c;
-			FOR_ALL (p, c->winograd.parts) {
-				push(lowered->arena, &kernel->members, c->winograd.parts.at[p]);
-				scheduled(c->winograd.parts.at[p])->kernel = kernel;
-			}
-			push(lowered->arena, &kernel->members, c->root);
-			if (c->result != c->root)
-				push(lowered->arena, &kernel->members, c->result);
-			if (c->pool.d)
-				push(lowered->arena, &kernel->members, c->pool.d);
-			if (c->beside.d) {
-				push(lowered->arena, &kernel->members, c->beside.d);
-				scheduled(c->beside.d)->kernel = kernel;
-			}
-			scheduled(c->root)->kernel = scheduled(c->result)->kernel = scheduled(d)->kernel = kernel;
-			push(lowered->arena, &lowered->kernels, kernel);
+			FOR_ALL (p, c->winograd.parts)
+				kernel_join(lowered->arena, kernel, c->winograd.parts.at[p]);
+			kernel_join(lowered->arena, kernel, c->root);
+			kernel_join(lowered->arena, kernel, c->result);
+			kernel_join(lowered->arena, kernel, c->pool.d);
+			kernel_join(lowered->arena, kernel, c->beside.d);
 			continue;
 		}
 		if (d->check
@@ -737,14 +737,11 @@ static void make_kernels(struct lowered *lowered)
 			                                              stays as it is without it */
 			kernel = kernel_new(lowered, d, SHAPE_LOOPS);
 			kernel->outer = d->rank;
-			push(lowered->arena, &kernel->members, d);
-			push(lowered->arena, &lowered->kernels, kernel);
-			scheduled(d)->kernel = kernel;
+			kernel_join(lowered->arena, kernel, d);
 			continue;
 		}
 		if (definition_repeats(d) && definition_repeats(d) != d) { /* all results of a loop are one kernel's */
-			scheduled(d)->kernel = scheduled(definition_repeats(d))->kernel;
-			push(lowered->arena, &scheduled(d)->kernel->members, d);
+			kernel_join(lowered->arena, scheduled(definition_repeats(d))->kernel, d);
 			continue;
 		}
 		/* What is told of has memory of its own, and so has what terms find their places in: it is whole when
@@ -756,7 +753,6 @@ static void make_kernels(struct lowered *lowered)
 		int outer = open && !alone ? shared_outer(lowered->target, open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;
-			push(lowered->arena, &open->members, d);
 			/* it runs where its last member stands */
 			size_t at = 0;
 			while (lowered->kernels.at[at] != open)
@@ -772,10 +768,8 @@ static void make_kernels(struct lowered *lowered)
 			                : own_runs(lowered, d)       ? SHAPE_OWN
 			                                             : SHAPE_REPEAT);
 			open->outer = d->rank;
-			push(lowered->arena, &open->members, d);
-			push(lowered->arena, &lowered->kernels, open);
 		}
-		scheduled(d)->kernel = open;
+		kernel_join(lowered->arena, open, d);
 	}
 	FOR_ALL (i, lowered->kernels)
 		lowered->kernels.at[i]->number = (int)i;

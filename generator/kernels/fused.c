@@ -774,8 +774,7 @@ static void replace(struct lowered *lowered, const struct links *l, struct fused
 	kernel->blocks = fused_units(fused) * extents_product(fused->axes - 1, fused->extents);
 	FOR (s, l->steps)
 		FOR_EACH (struct definition *member, l->step[s]->members) {
-			push(lowered->arena, &kernel->members, member);
-			scheduled(member)->kernel = kernel;
+			kernel_join(lowered->arena, kernel, member);
 		}
 	scheduled(l->weights)->mode = MODE_LOCAL;
 	if (l->scores)

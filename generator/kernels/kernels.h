@@ -309,7 +309,9 @@ int kernel_counted(const struct kernel
 bool sums_columns(const struct definition *); /* fuse.c: it reduces what lies apart, beside its neighbours' terms */
 void fuse(struct lowered *);                  /* … what is stored is gathered into kernels, sorted */
 double filled(int64_t columns, int lanes);    /* the part of their vectors that so many columns fill */
-bool is_viewed(const struct lowered *, const struct definition *);   /* views.c: others lie in its memory */
+bool is_viewed(const struct lowered *, const struct definition *);      /* views.c: others lie in its memory */
+void kernel_join(struct arena *, struct kernel *, struct definition *); /* as its last member; NULL: nothing */
+bool feeds_loop(const struct definition *); /* modes.c: a loop, or a walk down trees, reads it */
 int kernel_member(const struct kernel *, const struct definition *); /* fuse.c: its number; -1: it is none */
 /* The load of it in an expression; NULL: there is none, or they differ. */
 const struct expr *expr_only_load(const struct expr *, const struct definition *of);

@@ -145,7 +145,7 @@ static void see_taps(void *user, const struct expr *load)
 				w->row = index_factor(load->at[v], i) == 1 ? i : w->row;
 }
 
-static double weigh(struct lowered *lowered, const struct definition *d)
+static double weigh_uses(struct lowered *lowered, const struct definition *d)
 {
 	struct weighing w = { .arena = lowered->arena, .of = d };
 	double elements = (double)definition_elements(d);
@@ -238,11 +238,12 @@ static void follow_load(void *user, const struct expr *load)
 	if (index_uses(address, unit) && index_factor(address, unit) != 1)
 		f->cost += f->elements;
 }
-static double follow(struct lowered *lowered, const struct definition *d, const struct kernel *writer)
+static double follow(struct lowered *lowered, const struct definition *d)
 {
 	struct following f = { lowered->arena, d, 0, (double)definition_elements(d) * terms_beside(d), 0, false };
 	int unit = unit_variable(d);
-	if (writer->detail || (scheduled(d)->rewrite && scheduled(d)->rewrite->parts[WINOGRAD_FILTERS] == d))
+	if (scheduled(d)->kernel->detail
+	        || (scheduled(d)->rewrite && scheduled(d)->rewrite->parts[WINOGRAD_FILTERS] == d))
 		return 0; /* filters are read for each group of tiles: what reads them says how they lie */
 	/* Of a rewrite that runs in parts each tile and point is another sum: vectors run along channels, the second
 	 * variable of all parts. */
@@ -256,6 +257,11 @@ static double follow(struct lowered *lowered, const struct definition *d, const 
 	        && ranges_use(d->body->ranges, d->body->range_count, unit) && pairs_along(target, d) < 0)
 		f.cost += f.elements;
 	return f.cost;
+}
+
+static double weigh(struct lowered *lowered, const struct definition *d)
+{
+	return weigh_uses(lowered, d) + follow(lowered, d);
 }
 
 static void set_strides(struct definition *d, const int *order, int count)
@@ -290,10 +296,7 @@ static bool next_permutation(int *order, int n)
  * what a walk down trees makes and reads. */
 static bool is_integer(const struct definition *d)
 {
-	bool whole = d->reduce == REDUCE_REPEAT || d->trees.walk;
-	for (size_t i = 0; !whole && i < scheduled(d)->readers.count; i++)
-		whole = scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT || scheduled(d)->readers.at[i]->trees.walk;
-	return whole;
+	return d->reduce == REDUCE_REPEAT || d->trees.walk || feeds_loop(d);
 }
 
 static bool is_byte_as_float(const struct expr *e)
@@ -315,13 +318,38 @@ static bool stays_in_planes(const struct target *target, const struct definition
 	        && d->sum.products && is_byte_as_float(d->body->arg[1]);
 }
 
-static void choose_layout(struct lowered *lowered, struct definition *d, const struct kernel *writer)
+/* The dims that matter, the outermost first; their count. */
+static int dims_of(const struct definition *d, int *order)
 {
-	int order[MAX_RANK], best[MAX_RANK], count = 0;
-	double least = -1;
+	int count = 0;
 	FOR (v, d->rank)
 		if (d->extents[v] > 1)
 			order[count++] = v;
+	return count;
+}
+
+/* The least cost of all orders of up to five dims; row-major first: it wins ties. */
+typedef double cost_of_layout(struct lowered *, const struct definition *);
+static void take_least(struct lowered *lowered, struct definition *d, cost_of_layout *cost_of, int *order, int count)
+{
+	int best[MAX_RANK];
+	double least = -1;
+	FOR (tried, 120) {
+		set_strides(d, order, count);
+		double cost = cost_of(lowered, d);
+		if (least < 0 || cost < least * (1 - 1e-9)) {
+			least = cost;
+			memcpy(best, order, sizeof best);
+		}
+		if (!next_permutation(order, count))
+			break;
+	}
+	set_strides(d, best, count);
+}
+
+static void choose_layout(struct lowered *lowered, struct definition *d, const struct kernel *writer)
+{
+	int order[MAX_RANK], count = dims_of(d, order);
 	if (scheduled(d)->mode != MODE_DEVICE || count < 2 || is_integer(d) || scheduled(d)->blocked
 	        || stays_in_planes(lowered->target, d, writer))
 		return;
@@ -335,17 +363,7 @@ static void choose_layout(struct lowered *lowered, struct definition *d, const s
 		set_strides(d, order, count);
 		return;
 	}
-	FOR (tried, 120) { /* all of up to five dims; row-major first: it wins ties */
-		set_strides(d, order, count);
-		double cost = weigh(lowered, d) + follow(lowered, d, writer);
-		if (least < 0 || cost < least * (1 - 1e-9)) {
-			least = cost;
-			memcpy(best, order, sizeof best);
-		}
-		if (!next_permutation(order, count))
-			break;
-	}
-	set_strides(d, best, count);
+	take_least(lowered, d, weigh, order, count);
 }
 
 /* ---- constants that generic kernels read: as their vectors run ---- */
@@ -383,10 +401,19 @@ static int lane_of(const struct definition *d)
 	return d == last || unit < kernel->outer ? unit : unit_variable(d);
 }
 
+static double cost_of_lanes(struct lowered *lowered, const struct definition *d)
+{
+	struct lanes l = { .of = d, .arena = lowered->arena };
+	FOR_EACH (const struct definition *reader, scheduled(d)->readers) {
+		if ((l.lane = lane_of(reader)) >= 0)
+			definition_loads(reader, weigh_lanes, &l);
+	}
+	return l.cost;
+}
+
 static void lay_constant(struct lowered *lowered, struct definition *d)
 {
-	int order[MAX_RANK], best[MAX_RANK], count = 0;
-	double least = -1;
+	int order[MAX_RANK], count = dims_of(d, order);
 	if (d->source != SOURCE_CONSTANT || d->type != DTYPE_F32 || is_integer(d))
 		return;
 	FOR_EACH (struct definition *one, scheduled(d)->readers) {
@@ -394,27 +421,9 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 		if (c && !c->rewrite && (c->b->of == d || c->a->of == d))
 			return; /* packed, or read row by row */
 	}
-	FOR (v, d->rank)
-		if (d->extents[v] > 1)
-			order[count++] = v;
 	if (count < 2)
 		return;
-	FOR (tried, 120) {
-		struct lanes l = { .of = d, .arena = lowered->arena };
-		set_strides(d, order, count);
-		FOR_EACH (const struct definition *reader, scheduled(d)->readers) {
-			if ((l.lane = lane_of(reader)) < 0)
-				continue;
-			definition_loads(reader, weigh_lanes, &l);
-		}
-		if (least < 0 || l.cost < least) {
-			least = l.cost;
-			memcpy(best, order, sizeof best);
-		}
-		if (!next_permutation(order, count))
-			break;
-	}
-	set_strides(d, best, count);
+	take_least(lowered, d, cost_of_lanes, order, count);
 }
 
 void layout(struct lowered *lowered)

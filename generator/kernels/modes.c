@@ -270,7 +270,7 @@ static bool feeds_lanes_from_table(const struct target *target, const struct def
 enum { COST_MOST = 512 };
 
 /* A loop and a walk down trees read what is stored alone. */
-static bool feeds_loop(const struct definition *d)
+bool feeds_loop(const struct definition *d)
 {
 	FOR_EACH (struct definition *reader, scheduled(d)->readers) {
 		if (reader->reduce == REDUCE_REPEAT || reader->trees.walk)
