@@ -154,7 +154,8 @@ static enum visit look_at(void *user, const struct expr *expr)
 		expr_visit(expr->arg[2], look_at, m);
 		return VISIT_PAST;
 	}
-	if (expr->kind == EXPR_SCALAR || expr->kind == EXPR_CAST)
+	if (expr->kind == EXPR_SCALAR || expr->kind == EXPR_CAST
+	        || (expr->kind == EXPR_SELECT && !expr_selects_by_value(expr)))
 		return VISIT_PARTS;
 	expr_loads(expr, look_load, m);
 	return VISIT_PAST;

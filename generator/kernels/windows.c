@@ -21,7 +21,6 @@
  *     x_blocks[b, h, c] = x[16*b + c, h],  y_blocks[b, h, c] = sum(k < 31) x_blocks[b, h + k - 15, c] * w[16*b + c, k],
  *     y[b, c, h] = y_blocks[b, h, c] */
 #include "kernels/kernels.h"
-#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -276,12 +275,20 @@ static void put_phase(struct windows *ws, const struct index **at, int last, int
 	at[last + 1] = index_div(ws->arena, place, phases);
 }
 
+/* Where nobody looks behind `end` elements, so many of them with their pads. */
+static struct definition *with_more(struct windows *ws, struct definition *end, int64_t pads)
+{
+	const struct expr *more = expr_integer(ws->arena, DTYPE_I64, pads);
+	more = expr_scalar(ws->arena, SCALAR_add, expr_load(ws->arena, end, NULL), more, NULL);
+	return define_map(ws->program, arena_printf(ws->arena, "%s_pads", end->name), 0, NULL, more);
+}
+
 /* x, `before[v]` places from its first one along the axes that have a `reach` there, its rows in so many phases, each
  * of which lies side by side; NULL: it would be too large. */
 static struct definition *with_pads(
         struct windows *ws, const struct window *w, const int64_t *before, const int64_t *reach, int64_t phases)
 {
-	struct definition *x = w->load->of;
+	struct definition *x = w->load->of, *ends[MAX_RANK] = { NULL };
 	const struct index *at[MAX_RANK];
 	struct range ranges[MAX_RANK];
 	int64_t extents[MAX_RANK], elements = definition_elements(x), most = definition_elements(w->d), all = 1;
@@ -292,6 +299,9 @@ static struct definition *with_pads(
 		if (__builtin_mul_overflow(all, extents[v], &all) || all > most)
 			return NULL;
 		at[v] = var_of(ws, v, extents[v]);
+		int64_t more = extents[v] - x->extents[v];
+		if (rank == x->rank && x->count.ends[v])
+			ends[v] = with_more(ws, x->count.ends[v], reach[v] && before[v] > more ? before[v] : more);
 		if (v + 1 < rank && v + 1 == x->rank) {
 			extents[v + 1] = ceil_div(extents[v], phases);
 			extents[v] = phases;
@@ -303,8 +313,10 @@ static struct definition *with_pads(
 			ranges[count++] = (struct range){ at[v], 0, x->extents[v] };
 	}
 	const struct expr *load = expr_load(ws->arena, x, at);
-	return define_kept(ws->program, arena_printf(ws->arena, "%s_pads", x->name), rank, extents,
+	struct definition *pads = define_kept(ws->program, arena_printf(ws->arena, "%s_pads", x->name), rank, extents,
 	        w->padded == w->load ? load : expr_select(ws->arena, ranges, count, load, w->padded->arg[1]), w->d);
+	memcpy(pads->count.ends, ends, sizeof ends);
+	return pads;
 }
 
 /* ---- lanes along channels ---- */
@@ -684,13 +696,6 @@ static struct stood along_axis(struct windows *ws, const struct window *w, struc
 	return from;
 }
 
-static bool is_least(const struct expr *e)
-{
-	if (dtypes[e->type].class == CLASS_FLOAT)
-		return isinf(e->number) && e->number < 0;
-	return e->integer == (dtypes[e->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[e->type].bits) : 0);
-}
-
 /* Its axes, the last one first; their count. */
 static int axes_of(const struct window *w, int *axes)
 {
@@ -701,12 +706,14 @@ static int axes_of(const struct window *w, int *axes)
 	return count;
 }
 
-static bool separates(const struct window *w)
+static bool separates(const struct windows *ws, const struct window *w)
 {
 	const struct definition *d = w->d;
 	int axes[MAX_RANK], count = axes_of(w, axes);
 	if (d->reduce != REDUCE_MAX || d->order != ORDER_SERIAL || d->start || !w->alone || d->body != w->padded
-	        || (w->padded != w->load && !is_least(w->padded->arg[1])) || !count)
+	        || (w->padded != w->load
+	                && !expr_equal(w->padded->arg[1], reduce_start(ws->arena, REDUCE_MAX, w->padded->type)))
+	        || !count)
 		return false;
 	double cost = PASS_COST * (count + 1), rows = 1;
 	for (int i = count; i-- > 0; rows *= (double)w->along[axes[i]].stride)
@@ -855,7 +862,7 @@ static bool share_nothing(const struct window *a, const struct window *b) { retu
 
 static enum way way_of(const struct windows *ws, struct window *w)
 {
-	if (separates(w))
+	if (separates(ws, w))
 		return AXIS_BY_AXIS;
 	if ((w->channels = channels_of(ws, w)) >= 0)
 		return BY_BLOCKS;

@@ -33,7 +33,7 @@ static bool ends_alike(const struct loops *loops, const struct definition *d)
 	return true;
 }
 
-/* The dim that the loop goes along: all of it, or all of it and of dims inside it as one. */
+/* The dim that the loop goes along: a part of it, or all of it and of dims inside it as one. */
 static void end_store(struct ending *e, const struct definition *d, const struct index *at)
 {
 	int64_t step = index_is_affine(at) ? index_factor(at, e->loop->var) : 0, by = 0;
@@ -41,7 +41,11 @@ static void end_store(struct ending *e, const struct definition *d, const struct
 	const struct definition *count = NULL;
 	for (int v = 0; v < d->rank && step > 0; v++)
 		if (d->count.of[v] && d->extents[v] > 1 && stride[v] % step == 0
-		        && step * e->loop->extent == stride[v] * d->extents[v])
+		        && (step * e->loop->extent == stride[v] * d->extents[v]
+		                || (step == stride[v]
+		                        && index_factor(
+		                                   index_mod(e->loops->arena, at, step * d->extents[v]), e->loop->var)
+		                                == step)))
 			count = d->count.of[v], by = stride[v] / step;
 	end_at(e, count, by);
 }
@@ -85,14 +89,13 @@ static bool is_neutral(enum scalar opcode, const struct expr *e)
 /* A mask at the loop's variable, or at how often a number goes into it. */
 static int64_t rounds_each(const struct ending *e, const struct index *at)
 {
-	const struct atom *atom = at->count == 1 && at->terms[0].factor == 1 ? at->terms[0].atom : NULL;
+	const struct atom *atom = at->count == 1 ? at->terms[0].atom : NULL;
 	int64_t by = 1;
-	if (atom && atom->kind == ATOM_DIV && at->constant == 0) {
+	if (atom && atom->kind == ATOM_DIV && at->terms[0].factor == 1 && at->constant == 0) {
 		by = atom->by;
 		at = atom->of;
-		atom = at->count == 1 && at->terms[0].factor == 1 ? at->terms[0].atom : NULL;
 	}
-	return atom && atom->kind == ATOM_VAR && atom->var == e->loop->var && at->constant >= 0 ? by : 0;
+	return at->count == 1 && at->constant >= 0 && index_factor(at, e->loop->var) == 1 ? by : 0;
 }
 
 static const struct definition *mask_of(const struct ending *e, const struct expr *term)
@@ -241,7 +244,12 @@ static enum visit end_loop(void *user, struct stmt *stmt)
 	block_visit(&stmt->body, see, &e);
 	const struct index *end = e.possible ? there_of(there, e.count) : NULL;
 	if (end) {
-		stmt->count = index_scale(e.loops->arena, end, e.by);
+		struct arena *arena = e.loops->arena;
+		int64_t least, most;
+		stmt->count = index_scale(arena, end, e.by);
+		index_range(stmt->count, &least, &most);
+		if (most > stmt->extent) /* a part of the dim */
+			stmt->count = index_value(arena, expr_index(arena, stmt->count), 0, stmt->extent);
 		if (stmt->role == ROLE_SERIAL)
 			block_visit(&stmt->body, unmask, &e);
 	}

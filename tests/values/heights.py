@@ -125,6 +125,10 @@ with tempfile.TemporaryDirectory(prefix="test-heights.") as folder:
     expect("maps of callers' rows read them where they are", code == 0 and "nodes x_there" in out and not any("nodes %s_there" % name in out for name in "zkv"), out)
     code, out, _ = run("show", "maps.onnxtxt", "--cpu", "x86-64-v4", "--dim", "H=1..24", "--dim", "W=1..70", "--stage", "loops")
     expect("and are one row, vectors that are all there first", code == 0 and all(line in out for line in ("for j < m by 64    serial", "for m <= j < n by 16    serial", "y[3360*b + 1680*i + j + 48] = ")), out)
+    with open("one.onnxtxt", "w") as file:
+        file.write(drawn(random, HEAD + "one (float[1,3,H,W] x) => (float[1,8,H,W] y) <float[8,3,3,3] w = {%s}> { y = Conv <pads = [1,1,1,1]> (x, w) }"))
+    code, out, _ = run("show", "one.onnxtxt", "--cpu", "x86-64-v4", "--dim", "H=1..64", "--dim", "W=1..64", "--stage", "loops")
+    expect("a convolution's copy and its pads end at the height", code == 0 and out.count("for k < []    map") == 3 and "for n <= l" not in out, out)
     told("a skip connection that does not fit", 3, "is not as large as what stands beside it", "run", "skips.onnxtxt", "--input", "x=x.npy", "--target", "jit", "--dim", "H=4..24", "--dim", "W=4..24")
     with open("halves.onnxtxt", "w") as file:
         file.write(HALVES)
