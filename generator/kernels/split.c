@@ -136,9 +136,9 @@ static void split(struct program *program, struct definition *sum, const struct 
 
 static bool is_counted(const struct definition *d)
 {
-	bool counted = false;
+	bool counted = definition_is_counted(d);
 	FOR (v, MAX_RANK)
-		counted |= d->count.of[v] || d->count.ends[v] || d->count.reduced[v];
+		counted |= d->count.ends[v] != NULL;
 	return counted;
 }
 
